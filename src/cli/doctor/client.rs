@@ -1,6 +1,8 @@
 //! `restitch doctor --client NAME`: checks that this client can make edits with restitch.
 
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -16,6 +18,8 @@ use crate::tools::Dialect;
 
 /// The time limit of the test edit; clients do not wait longer for a server either.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
+/// The most bytes that are shown of what the server wrote on stderr.
+const MAX_STDERR: u64 = 2_000;
 
 /// The findings about this client; `None` for an unknown client.
 pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>> {
@@ -74,7 +78,10 @@ pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>
             "Switch it on there or in the client.",
         ),
         Some(Server { args, .. }) => {
-            match tokio::time::timeout(START_TIMEOUT, test_edit(common, &args)).await {
+            // A file, because a pipe that nobody reads would stop the server when it is full.
+            let stderr = tempfile::tempfile().ok();
+            let edit = test_edit(common, &args, stderr.as_ref());
+            let finding = match tokio::time::timeout(START_TIMEOUT, edit).await {
                 Ok(Ok(tool)) => Finding::ok(
                     "edit",
                     format!(
@@ -94,9 +101,10 @@ pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>
                         args.join(" "),
                         START_TIMEOUT.as_secs()
                     ),
-                    "Start it by hand and read its messages on stderr.",
+                    "Read what it said on stderr, or start it by hand.",
                 ),
-            }
+            };
+            Finding { stderr: stderr.and_then(end_of), ..finding }
         }
     });
     Some(findings)
@@ -216,14 +224,29 @@ impl Server {
     }
 }
 
+/// The end of what was written to a file, if anything was.
+fn end_of(mut file: File) -> Option<String> {
+    let len = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(len.saturating_sub(MAX_STDERR))).ok()?;
+    let mut bytes = Vec::new();
+    file.take(MAX_STDERR).read_to_end(&mut bytes).ok()?;
+    let text = String::from_utf8_lossy(&bytes).trim().to_owned();
+    (!text.is_empty()).then_some(text)
+}
+
 /// Starts the server as the client does, but in a temporary folder, and edits a file there. Returns
 /// the tool that made the edit.
-async fn test_edit(common: &Common, args: &[String]) -> Result<String, String> {
+async fn test_edit(
+    common: &Common,
+    args: &[String],
+    stderr: Option<&File>,
+) -> Result<String, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let file = folder.path().join("trial.txt");
     std::fs::write(&file, "    one\n    two\n").map_err(|error| error.to_string())?;
     let own = own_words(common);
     let (program, first) = own.split_first().ok_or("this program cannot be found")?;
+    let stderr = stderr.and_then(|file| file.try_clone().ok());
     let mut child = tokio::process::Command::new(program)
         .args(first)
         .args(args)
@@ -233,6 +256,7 @@ async fn test_edit(common: &Common, args: &[String]) -> Result<String, String> {
         .env("RESTITCH_STATE_DIR", folder.path().join(".state"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
+        .stderr(stderr.map_or_else(Stdio::null, Stdio::from))
         .kill_on_drop(true)
         .spawn()
         .map_err(|error| format!("it does not start: {error}"))?;

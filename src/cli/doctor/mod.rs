@@ -30,6 +30,9 @@ struct Finding {
     outcome: Level,
     detail: String,
     next: Option<String>,
+    /// The end of what a server that was tried wrote on stderr.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stderr: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -43,7 +46,7 @@ enum Level {
 impl Finding {
     /// A check that found no problem.
     fn ok(what: &'static str, detail: impl Into<String>) -> Self {
-        Self { what, outcome: Level::Good, detail: detail.into(), next: None }
+        Self { what, outcome: Level::Good, detail: detail.into(), next: None, stderr: None }
     }
 
     /// A check that found what keeps restitch from working, and what to do about it.
@@ -58,7 +61,7 @@ impl Finding {
         detail: impl Into<String>,
         next: impl Into<String>,
     ) -> Self {
-        Self { what, outcome, detail: detail.into(), next: Some(next.into()) }
+        Self { what, outcome, detail: detail.into(), next: Some(next.into()), stderr: None }
     }
 }
 
@@ -119,6 +122,11 @@ fn print(common: &Common, findings: &[Finding], has_bad: bool) -> io::Result<()>
         writeln!(out, "{label}  {}: {}", finding.what, finding.detail)?;
         if let Some(next) = &finding.next {
             writeln!(out, "      {next}")?;
+        }
+        for line in
+            finding.stderr.iter().flat_map(|said| said.lines().filter(|line| !line.is_empty()))
+        {
+            writeln!(out, "      stderr: {line}")?;
         }
     }
     Ok(())

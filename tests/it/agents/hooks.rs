@@ -273,6 +273,14 @@ async fn doctor_tests_what_is_configured() {
         assert_eq!(doctor.code, code, "{text}: {}", doctor.stdout);
         assert!(doctor.stdout.contains(said), "{text}: {}", doctor.stdout);
     }
+    // What the server says is in the answer.
+    let wrong = plain.replace("--root-of", "--no-such-flag");
+    std::fs::write(dir.path().join(".cursor/mcp.json"), wrong).expect("file");
+    let doctor = restitch(dir.path(), &["doctor", "--client", "cursor", "--json"], "").await;
+    let said: serde_json::Value = serde_json::from_str(&doctor.stdout).expect("JSON");
+    let edit = said["findings"].as_array().and_then(|all| all.last()).expect("edit");
+    let stderr = edit["stderr"].as_str().unwrap_or_default();
+    assert!(stderr.contains("--no-such-flag") && doctor.stderr.len() < 100, "{said}");
     restitch(dir.path(), &["init", "codex", "--write"], "").await;
     let doctor = restitch(dir.path(), &["doctor", "--client", "codex"], "").await;
     assert!(doctor.stdout.contains("has other values than `init` writes"), "{}", doctor.stdout);
