@@ -8,7 +8,9 @@ use super::spans::{LineShift, Span, before_and_after, line_count, line_delta, li
 use super::verify::VerifiedEdit;
 use super::{Attempt, Conflict, Kept, Rewrite, Rung, SyntaxCheck};
 use crate::text::tag;
-use crate::text::{Content, ContentHash, LineSpan, Snapshot, clip, pluralize, quote_name};
+use crate::text::{
+    Content, ContentHash, LineSpan, Snapshot, clip, cut_note, pluralize, quote_name,
+};
 
 /// How an edit was understood: which rung matched and what was rewritten.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -489,6 +491,12 @@ fn push_lines<'a>(
         *last = number;
         out.push('\n');
         out.push_str(&clip(line, max));
+        // An anchor stands for the whole line.
+        if line.chars().nth(max).is_some()
+            && let Some((anchor, text)) = line.split_once('|').filter(|_| !line.starts_with('<'))
+        {
+            out.push_str(&cut_note(text, 1, max - anchor.len() - 1));
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! names the ranges to read again. It never shows the whole file.
 
 use crate::edit::{EditCode, Refusal};
-use crate::text::{LineSpan, Snapshot, format_ranges, merge_ranges};
+use crate::text::{LineSpan, Snapshot, cut_note, format_ranges, merge_ranges};
 
 use super::resolver::{StaleAnchor, StaleCause};
 use crate::text::tag;
@@ -157,7 +157,7 @@ pub(crate) fn render_clipped(number: usize, text: &str) -> String {
             out.push('|');
             out.push_str(&text[..end]);
             out.push('…');
-            out
+            out + &cut_note(text, 1, MAX_CHARS)
         }
     }
 }

@@ -7,10 +7,12 @@ use super::{Context, FileHits, MAX_LINE_CHARS, MAX_MATCHES, Match};
 use crate::edit::WorkPath;
 use crate::hashline::stale::render_clipped;
 use crate::text::tag;
-use crate::text::{ContentHash, LineSpan, Snapshot, clip, each_line};
+use crate::text::{ContentHash, LineSpan, Snapshot, clip, cut_note, each_line};
 
 /// How many characters before the hit are shown of a long line.
 const CHARS_BEFORE_HIT: usize = 60;
+/// How many characters of a long line are shown in all; the note on its columns takes the rest.
+const CHARS_OF_LONG_LINE: usize = MAX_LINE_CHARS - 42;
 
 /// Returns the hits of a file, of which at most `limit` are shown, and the lines that are shown.
 /// `None` when the file has no hit any more, because it has changed since the scan.
@@ -67,7 +69,7 @@ fn match_at(snapshot: &Snapshot, number: usize, body: &str, hit: Hit, context: u
 }
 
 /// Returns the line without surrounding whitespace. Of a line over [`MAX_LINE_CHARS`] characters
-/// it returns only the part around the hit, with `…` where the line goes on.
+/// it returns only the part around the hit, with `…` where the line goes on, and which columns it is.
 fn trim_around(body: &str, hit_start: usize) -> String {
     let trimmed = body.trim();
     if trimmed.chars().nth(MAX_LINE_CHARS).is_none() {
@@ -77,5 +79,8 @@ fn trim_around(body: &str, hit_start: usize) -> String {
     let before = trimmed.get(..hit_start.saturating_sub(indent)).unwrap_or_default();
     let lead = before.char_indices().rev().nth(CHARS_BEFORE_HIT - 1).map_or(0, |(at, _)| at);
     let ellipsis = if lead > 0 { "…" } else { "" };
-    ellipsis.to_owned() + &clip(&trimmed[lead..], MAX_LINE_CHARS - 2)
+    let shown = clip(&trimmed[lead..], CHARS_OF_LONG_LINE);
+    let first = body[..indent + lead].chars().count() + 1;
+    let last = first + shown.trim_end_matches('…').chars().count() - 1;
+    format!("{ellipsis}{shown}{}", cut_note(body, first, last))
 }

@@ -105,7 +105,7 @@ pub struct FileHits {
 pub struct Match {
     /// The line, from 1.
     pub line: usize,
-    /// The line without outer blanks; of a long one the part around the hit, between `…`.
+    /// The line without outer blanks; of a long one the part around the hit, between `…`, and its columns.
     pub content: String,
     /// The blanks before it.
     #[serde(skip_serializing_if = "String::is_empty")]

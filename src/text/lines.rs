@@ -114,6 +114,11 @@ pub(crate) fn clip(text: &str, max: usize) -> String {
     }
 }
 
+/// What follows a line of which only these columns are shown, lest they be taken for the whole.
+pub(crate) fn cut_note(line: &str, first: usize, last: usize) -> String {
+    format!(" [columns {first}-{last} of {}]", line.chars().count())
+}
+
 /// Whether a character can be part of a word.
 pub(crate) fn is_word_char(c: char) -> bool {
     c.is_alphanumeric() || c == '_'

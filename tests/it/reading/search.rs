@@ -20,7 +20,10 @@ async fn a_hit_is_edited_by_its_anchor_without_a_read() {
         let session = Session::new(&[("f", &before)]);
         let report = session.ok("search", json!({ "keyword": "needle" })).await;
         let hit = &report["files"][0]["matches"][0];
-        assert!(hit["content"].as_str().expect("content").chars().count() <= 200);
+        let content = hit["content"].as_str().expect("content");
+        assert!(content.chars().count() <= 200);
+        // A part of a line cannot be taken for the line.
+        assert_eq!(content.ends_with(" of 5000006]"), before.len() > 200, "{content}");
         let snapshot = &report["files"][0]["snapshot"];
         let edits = json!([{ "op": "replace", "pos": hit["anchor"], "lines": ["found"] }]);
         let call = json!({ "path": "f", "edits": edits, "snapshot": snapshot });
