@@ -85,6 +85,11 @@ mod database {
             assert_eq!(said["unread"], json!([]));
         }
         assert!(count(&tree, "recovered") > 0);
+        // A path from the session's folder names the same file.
+        let from_folder = root.path().join("from folder/opencode.db");
+        let shortened = "UPDATE part SET data = replace(data, '/home/jane/p/', '') WHERE id = 'p2'";
+        fill(&from_folder, "delete").execute(shortened, []).expect("one");
+        assert_eq!(count(&mined(&from_folder), "recovered"), count(&tree, "recovered"));
         // A session that is in the tree and in the database is one.
         for name in ["message/ses_02/msg_2.json", "part/msg_2/p1.json"] {
             let from = fixtures("opencode/storage").join(name);
@@ -265,6 +270,9 @@ mod git {
         has(&repository.mined(&own, &[]), of_git("likely"));
         let other = edit("def third(", "def fourth(", true);
         assert_eq!(repository.mined(&[other], &[])["file_known"], false);
+        // The folder of the file may be gone by now.
+        fs::remove_dir_all(repository.root.path().join("src")).expect("removed");
+        has(&repository.mined(&[], &[]), of_git("unconfirmed"));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Reads the databases of opencode and crush. The tables of opencode are `message` and `part`, which
-//! have JSON in `data`; [`crush`] reads the others.
+//! Reads the databases of opencode and crush. The tables of opencode are `session`, and `message`
+//! and `part`, which have JSON in `data`; [`crush`] reads the others.
 //!
 //! A private copy is read, with the log or the journal of unfinished writes, so that nothing is
 //! locked, and nothing written beside the file. Rows that cannot be read are counted.
@@ -114,15 +114,18 @@ fn sibling(file: &Path, suffix: &str) -> PathBuf {
 /// left out.
 fn read_opencode(database: &Connection, found: &mut Findings) -> rusqlite::Result<()> {
     let mut query = database.prepare(
-        "SELECT m.session_id, m.id, m.data, p.id, p.data FROM message AS m
-         LEFT JOIN part AS p ON p.message_id = m.id ORDER BY m.session_id, m.id, p.id",
+        "SELECT m.session_id, m.id, m.data, p.id, p.data, s.directory FROM message AS m
+         LEFT JOIN part AS p ON p.message_id = m.id LEFT JOIN session AS s ON s.id = m.session_id
+         ORDER BY m.session_id, m.id, p.id",
     )?;
     let mut rows = query.query([])?;
     let (mut turn, mut message) = (0, None);
     while let Some(row) = rows.next()? {
         let session = text_at(row, 0).unwrap_or_default();
         if found.transcripts.last().is_none_or(|last| last.session != session) {
-            found.transcripts.push(Transcript::new(Client::Opencode, &session));
+            let mut out = Transcript::new(Client::Opencode, &session);
+            out.folder = text_at(row, 5).map(PathBuf::from);
+            found.transcripts.push(out);
             (turn, message) = (0, None);
         }
         let Some(out) = found.transcripts.last_mut() else { continue };

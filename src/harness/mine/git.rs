@@ -69,14 +69,15 @@ impl FolderMap {
                 }
             }
         }
-        // The transcript may be of this machine. A relative folder does not say which one it is.
+        // The transcript may be of this machine, where the file's folder may be gone by now. A relative
+        // folder does not say which one it is.
         let full = Path::new(&full);
-        if let (true, Some(folder), Some(name)) =
-            (full.is_absolute(), full.parent(), full.file_name())
-            && folder.is_dir()
+        let mut above = full.ancestors().skip(1).filter(|_| full.is_absolute());
+        if let Some(root) = above.find(|folder| folder.is_dir())
+            && let Ok(below) = full.strip_prefix(root)
         {
-            let root = folder.to_owned();
-            places.push((Repository { root }, format!("./{}", name.to_string_lossy())));
+            let root = root.to_owned();
+            places.push((Repository { root }, format!("./{}", below.to_string_lossy())));
         }
         places
     }
