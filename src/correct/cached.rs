@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::DiskCache;
-use crate::port::{Ask, BoxFuture, Budget, Corrector, CorrectorError, Reply};
+use crate::port::{Ask, BoxFuture, Budget, Corrector, FutureReply, Reply};
 use crate::text::ContentHash;
 
 /// The size of all answers in memory together.
@@ -90,11 +90,7 @@ impl<C> Cached<C> {
 }
 
 impl<C: Corrector> Corrector for Cached<C> {
-    fn correct<'a>(
-        &'a self,
-        ask: &'a Ask,
-        budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
+    fn correct<'a>(&'a self, ask: &'a Ask, budget: &'a Budget) -> FutureReply<'a> {
         Box::pin(async move {
             let key = self.key(ask);
             let slot = self.slot(key);
@@ -138,7 +134,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
-    use crate::port::Question;
+    use crate::port::{CorrectorError, Question};
     use crate::text::ContentHash;
 
     /// A corrector that counts its questions.
@@ -149,11 +145,7 @@ mod tests {
     }
 
     impl Corrector for Counting {
-        fn correct<'a>(
-            &'a self,
-            _ask: &'a Ask,
-            _budget: &'a Budget,
-        ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
+        fn correct<'a>(&'a self, _ask: &'a Ask, _budget: &'a Budget) -> FutureReply<'a> {
             Box::pin(async {
                 self.asked.fetch_add(1, Ordering::SeqCst);
                 match self.fails {

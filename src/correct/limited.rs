@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
-use crate::port::{Ask, BoxFuture, Budget, Corrector, CorrectorError, Reply};
+use crate::port::{Ask, BoxFuture, Budget, Corrector, CorrectorError, FutureReply, Reply};
 
 /// How many questions are asked at once.
 const CONCURRENCY: usize = 4;
@@ -78,11 +78,7 @@ impl<C> Limited<C> {
 }
 
 impl<C: Corrector> Corrector for Limited<C> {
-    fn correct<'a>(
-        &'a self,
-        ask: &'a Ask,
-        budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
+    fn correct<'a>(&'a self, ask: &'a Ask, budget: &'a Budget) -> FutureReply<'a> {
         Box::pin(async move {
             self.admit()?;
             let bounded = async {
@@ -118,11 +114,7 @@ mod tests {
     }
 
     impl Corrector for Server {
-        fn correct<'a>(
-            &'a self,
-            _ask: &'a Ask,
-            _budget: &'a Budget,
-        ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
+        fn correct<'a>(&'a self, _ask: &'a Ask, _budget: &'a Budget) -> FutureReply<'a> {
             let millis = *self.millis.lock().expect("sound");
             Box::pin(async move {
                 tokio::time::sleep(Duration::from_millis(millis)).await;

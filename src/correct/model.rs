@@ -7,7 +7,7 @@ use super::prompts::PromptBook;
 use super::reply::{parse_reply, schema, schema_name};
 use super::size;
 use crate::port::{
-    Ask, BoxFuture, Budget, ChatError, ChatModel, ChatRequest, Corrector, CorrectorError, Reply,
+    Ask, Budget, ChatError, ChatModel, ChatRequest, Corrector, CorrectorError, FutureReply, Reply,
 };
 use crate::secrets::Secrets;
 use crate::text::ContentHash;
@@ -79,11 +79,7 @@ impl<M: ChatModel> ModelCorrector<M> {
 }
 
 impl<M: ChatModel> Corrector for ModelCorrector<M> {
-    fn correct<'a>(
-        &'a self,
-        ask: &'a Ask,
-        budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
+    fn correct<'a>(&'a self, ask: &'a Ask, budget: &'a Budget) -> FutureReply<'a> {
         Box::pin(async move {
             let start = Instant::now();
             let answer = self.answer(ask, budget).await;

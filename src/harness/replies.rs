@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::correct::{PromptBook, parse_reply};
 use crate::edit::AskKind;
-use crate::port::{Ask, BoxFuture, Budget, Corrector, CorrectorError, Reply};
+use crate::port::{Ask, Budget, Corrector, CorrectorError, FutureReply, Reply};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -61,11 +61,7 @@ impl Replies {
 }
 
 impl Corrector for Replies {
-    fn correct<'a>(
-        &'a self,
-        ask: &'a Ask,
-        budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
+    fn correct<'a>(&'a self, ask: &'a Ask, budget: &'a Budget) -> FutureReply<'a> {
         if let Some(prompt) = self.prompts.as_ref().and_then(|prompts| prompts.render(ask)) {
             let size = u64::try_from(prompt.system.len() + prompt.user.len()).unwrap_or(u64::MAX);
             budget.record(|spent| spent.prompt_bytes += size);

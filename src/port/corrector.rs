@@ -281,14 +281,13 @@ pub enum CorrectorError {
     Failed(String),
 }
 
+/// The reply to a question, once it is there.
+pub type FutureReply<'a> = BoxFuture<'a, Result<Reply, CorrectorError>>;
+
 /// Answers questions. Each answer is a proposal, which is checked before it is used.
 pub trait Corrector: Send + Sync {
     /// Answers one question within the budget. Dropping the future cancels the question.
-    fn correct<'a>(
-        &'a self,
-        ask: &'a Ask,
-        budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Reply, CorrectorError>>;
+    fn correct<'a>(&'a self, ask: &'a Ask, budget: &'a Budget) -> FutureReply<'a>;
 
     /// Called when the answer to `ask` has not passed the checks, so that it is not kept.
     fn rejected<'a>(&'a self, _ask: &'a Ask) -> BoxFuture<'a, ()> {
@@ -297,11 +296,7 @@ pub trait Corrector: Send + Sync {
 }
 
 impl<C: Corrector + ?Sized> Corrector for Arc<C> {
-    fn correct<'a>(
-        &'a self,
-        ask: &'a Ask,
-        budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
+    fn correct<'a>(&'a self, ask: &'a Ask, budget: &'a Budget) -> FutureReply<'a> {
         (**self).correct(ask, budget)
     }
 

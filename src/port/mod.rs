@@ -15,7 +15,9 @@ pub use crate::text::{ContentHash, Snapshot};
 pub use chat::{ChatError, ChatModel, ChatReply, ChatRequest};
 pub use corrector::Budget;
 #[doc(hidden)]
-pub use corrector::{Ask, Corrector, CorrectorError, Location, Question, Reply, Window};
+pub use corrector::{
+    Ask, Corrector, CorrectorError, FutureReply, Location, Question, Reply, Window,
+};
 pub(crate) use store::no_history;
 pub use store::{
     Change, CommitOptions, Committed, FileStore, History, ListedObject, Lister, Listing, RequestId,

@@ -3,7 +3,7 @@
 
 use restitch::edit::{EditCode, Splice, SyntaxCheck, SyntaxError};
 use restitch::engine::{CallOptions, Engine, SyntaxMode};
-use restitch::port::{Ask, BoxFuture, Budget, Corrector, CorrectorError, Reply, Syntax};
+use restitch::port::{Ask, Budget, Corrector, FutureReply, Reply, Syntax};
 use restitch::tools::{ToolReply, Toolbox};
 use serde_json::{Value, json};
 
@@ -193,11 +193,7 @@ async fn a_reading_that_breaks_what_the_call_does_not_is_refused() {
 struct Points(&'static str, &'static str);
 
 impl Corrector for Points {
-    fn correct<'a>(
-        &'a self,
-        _: &'a Ask,
-        _: &'a Budget,
-    ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
+    fn correct<'a>(&'a self, _: &'a Ask, _: &'a Budget) -> FutureReply<'a> {
         Box::pin(async move {
             Ok(Reply::WithNew { text: self.0.to_owned(), place: None, new: self.1.to_owned() })
         })
