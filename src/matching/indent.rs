@@ -188,6 +188,18 @@ impl LevelWidths {
         }
     }
 
+    /// Whether a step of indentation in the call is whole levels, and what these are in the file.
+    pub(super) fn are_known(self, step: &str) -> bool {
+        match self.file {
+            Some(file) => {
+                let is_whole = |unit: usize| step.len().is_multiple_of(unit);
+                let is_same = self.tentative == Some(file) && is_whole(file);
+                !step.contains('\t') && (is_same || self.call.is_some_and(is_whole))
+            }
+            None => step.bytes().all(|byte| byte == b'\t'),
+        }
+    }
+
     /// The width of a tab of the call in the file's spaces.
     fn tab(self) -> Option<usize> {
         let (tabs, file) = (self.tabs.unwrap_or(1), self.file?);

@@ -328,7 +328,8 @@ impl<'p> Lines<'p> {
         }
         let beside = |near: &Pair<'p>| {
             if let Some(deeper) = sent.strip_prefix(near.sent) {
-                return Some((near.there.to_owned() + &self.levels.scale(deeper), true));
+                let is_shown = rule.is_some() || self.levels.are_known(deeper);
+                return Some((near.there.to_owned() + &self.levels.scale(deeper), is_shown));
             }
             let step = self.levels.scale(near.sent.strip_prefix(sent)?);
             let indent = near.there.get(..near.there.len().checked_sub(step.len())?)?;
@@ -367,9 +368,9 @@ impl<'p> Lines<'p> {
     /// or comes before it, so that it may have lost its indentation instead.
     fn contradicts_first(&self, line: &NewLine<'p>, indent: &str) -> bool {
         let is_shown = || self.code[1..].iter().any(|pair| pair.sent == line.sent);
-        self.lost.filter(|_| line.old.is_none()).is_some_and(|lost| match line.sent == lost.sent {
+        self.lost.filter(|_| !line.keeps_depth()).is_some_and(|lost| match line.sent == lost.sent {
             true => indent != lost.there && !is_shown(),
-            false => self.is_first(line),
+            false => line.old.is_none() && self.is_first(line),
         })
     }
 
