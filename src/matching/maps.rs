@@ -95,7 +95,8 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
     let of_file = vec![Frame::File; mapped.len()];
     if let Some(first) = lines.lost_first() {
         let how = "new lines indented as they were sent, but for the first";
-        let mut but_first = map(how, of_file.clone(), &mapped, false);
+        let is_guess = lines.code[0].sent == lines.code[0].there;
+        let mut but_first = map(how, of_file.clone(), &mapped, is_guess);
         but_first.indents[first] = lines.code[0].there.to_owned();
         out.push(but_first);
     }
