@@ -138,8 +138,14 @@ pub(super) fn other_closer(file: &SourceFile<'_>, call: &Call<'_>, place: &Place
     let words = words.map(|link| (call.old[link.old.start], file.body(link.lines.start)));
     let mut words = words.filter(|(old, _)| old.contains(is_word_char));
     let shift = [quoted, there].map(indent_of);
-    let is_edited =
-        !call.keeps(last.old.start) || call.cuts_beside(last.old.start) != (false, false);
+    let closers = (0..=last.old.start).rev();
+    let mut closers = closers.take_while(|&old| !call.old[old].contains(is_word_char));
+    let is_edited = closers.any(|old| {
+        let (above, below) = call.cuts_beside(old);
+        // What is added above several of them is above them all.
+        let is_above_all = old < last.old.start && call.adds_beside(old).0;
+        !call.keeps(old) || below || above && !is_above_all
+    });
     let mut below = (last.lines.end..file.lines().len()).filter(|&line| !file.is_blank(line));
     is_edited
         && !quoted.trim().is_empty()
