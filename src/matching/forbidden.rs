@@ -16,7 +16,7 @@ use super::places::{Link, LinkKind, Place};
 use super::reading::parse_line_number;
 use super::shape::is_among;
 use super::source_file::{SourceFile, line_key};
-use crate::language::{Language, TokenKind};
+use crate::language::{Language, Lexed, TokenKind};
 
 /// Why an explanation is forbidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +29,8 @@ pub(super) enum Forbidden {
     Meaningful(Difference),
     /// Code that the call keeps has other words beside a change, or in a short quote.
     OtherWords,
+    /// The call quotes code, and the place is in a comment.
+    CommentedOut,
     /// New lines have the marks of a diff.
     Marks,
     /// A placeholder is dropped or moved, and what it stands for would go or move unseen.
@@ -155,6 +157,24 @@ pub(super) fn other_closer(file: &SourceFile<'_>, call: &Call<'_>, place: &Place
         && below.next().is_some_and(|line| file.body(line).trim_end() == quoted)
         && words.clone().any(|(old, there)| indent_of(old) == indent_of(there))
         && !words.any(|(old, there)| [old, there].map(indent_of) == shift)
+}
+
+/// Old code in a comment is not the code that the call quotes. Where all is as quoted, that is meant.
+pub(super) fn commented_out(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> bool {
+    let Some(language) = file.language.filter(|language| language.is_code()) else { return false };
+    let is_code = |line: &str| line.contains(['=', '(', '{', ';', '<']);
+    let is_quoted = || call.old.iter().any(|line| language.is_comment(line));
+    let is_as_quoted = |link: &Link| link.is_pair() && link.text(file) == call.old[link.old.start];
+    if place.links.iter().all(is_as_quoted) || !call.old.iter().any(|l| is_code(l)) || is_quoted() {
+        return false;
+    }
+    let Range { start, end } = place.bytes();
+    let text = &file.text[start..end];
+    let start = start + text.len() - text.trim_start().len();
+    let is_comment = |lexed: &Lexed| {
+        [start, end.saturating_sub(1)].map(|at| lexed.kind_at(at)) == [TokenKind::Comment; 2]
+    };
+    file.lexed().is_some_and(is_comment)
 }
 
 /// The evidence of lines that nobody adds a second time.
