@@ -55,6 +55,8 @@ pub(super) struct Explanation {
     pub(super) needs_unseen: bool,
     /// Whether it is a conflict where so little is as quoted that only such ones have to fear it.
     pub(super) is_faint: bool,
+    /// Whether it changes a part of a line that would have to stand there as it is.
+    pub(super) is_part: bool,
     /// Whether nothing at the place shows some of what it writes.
     pub(super) is_guess: bool,
 }

@@ -184,7 +184,9 @@ impl Trial<'_, '_> {
             faint.into_iter().filter(|e| best.needs_unseen || e.cost < best.cost && is_closer(e)),
         );
         let limit = best.cost + margin(&best);
-        let is_made = |(cost, made): &&(f64, Explanation)| *cost < limit || stands(made);
+        let is_made = |(cost, made): &&(f64, Explanation)| {
+            (*cost < limit || stands(made)) && !(made.is_part && best.splice().is_none())
+        };
         if let Some((_, made)) = self.made.as_ref().filter(is_made) {
             return already_made(made);
         }
@@ -402,9 +404,11 @@ impl Trial<'_, '_> {
 
     /// The refusal where nothing explains the call well enough.
     fn nothing_strong(&self, found: &[Explanation], dropped: Option<&Explanation>) -> Verdict {
-        // A bracket or a short line is in many places, and does not show that the call was made.
+        // A bracket, a short line or a part of one is in many places, and does not show that the call was
+        // made.
         let made = self.made.as_ref().map(|(_, made)| made);
-        if let Some(made) = made.filter(|e| e.evidence - e.cost >= forbidden::TELLING) {
+        let is_telling = |e: &&Explanation| e.evidence - e.cost >= forbidden::TELLING;
+        if let Some(made) = made.filter(is_telling).filter(|e| !e.is_part) {
             return already_made(made);
         }
         if let Some(dropped) = dropped {

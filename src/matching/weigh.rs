@@ -275,7 +275,7 @@ impl<'c> Scales<'c> {
         self.matched_lines += old.iter().filter(|line| line.contains(is_word_char)).count();
         // What the reverse changes must stand there as it is.
         let is_strict = self.explanation.reading.is_reverse && !self.keeps(link);
-        self.conflict |= is_strict && !(link.starts_line(file) && link.ends_line(file));
+        self.explanation.is_part |= is_strict && !(link.starts_line(file) && link.ends_line(file));
         let Some(difference) = self.differences[at] else { return };
         self.charge(difference);
         let dense = |text: &str| text.split_whitespace().collect::<String>();
