@@ -155,8 +155,14 @@ impl LevelWidths {
     pub(super) fn new(file: &SourceFile<'_>, old: &[&str], new: &[&str]) -> Self {
         let by_new = unit_and_count(new.iter().copied());
         let tentative = by_new.map(|(unit, _)| unit);
-        let by_old = unit(old.iter().copied())
-            .map(|width| tentative.filter(|&narrower| divides(narrower, width)).unwrap_or(width));
+        // A single step of old_str is no level where new_str has another one more often.
+        let is_contradicted = |(width, count): &(usize, usize)| {
+            by_new.is_some_and(|(unit, more)| more > *count && !unit.is_multiple_of(*width))
+        };
+        let by_old = unit_and_count(old.iter().copied()).filter(|old| !is_contradicted(old));
+        let by_old = by_old.map(|(width, _)| {
+            tentative.filter(|&narrower| divides(narrower, width)).unwrap_or(width)
+        });
         // A single step of new_str may be an irregular line, so two are needed.
         let call = by_old.or(by_new.filter(|(_, count)| *count > 1).map(|(unit, _)| unit));
         let tabs = old.iter().chain(new).map(|line| indent_of(line).matches('\t').count());
@@ -186,6 +192,11 @@ impl LevelWidths {
             }
             _ => step.to_owned(),
         }
+    }
+
+    /// Whether the call shows some width.
+    pub(super) fn are_shown(self) -> bool {
+        self.call.or(self.tentative).is_some()
     }
 
     /// Whether a step of indentation in the call is whole levels, and what these are in the file.
@@ -219,7 +230,7 @@ pub(super) fn fit(
     let pairs: Vec<Pair<'_>> = pairs.iter().map(|(a, b)| (a.as_ref(), b.as_ref())).collect();
     // A step of old_str may be several levels, so other widths are tried, too.
     let common = common_divisor(pairs.iter().map(|(from, _)| from.len()))
-        .filter(|&all| !levels.tentative.is_some_and(|part| divides(part, all)));
+        .filter(|&all| levels.tentative.is_none_or(|step| step == all));
     let others = [levels.tentative, common].into_iter().filter(Option::is_some);
     for call in iter::once(levels.call).chain(others) {
         let rules = fit_rules(&pairs, LevelWidths { call, ..levels });

@@ -219,8 +219,23 @@ impl<'p> Lines<'p> {
     ) -> Self {
         let code: Vec<Pair<'p>> = pairs.iter().filter(|pair| !pair.in_literal).copied().collect();
         let indents: Vec<(&str, &str)> = code.iter().map(|pair| (pair.sent, pair.there)).collect();
-        let levels = LevelWidths::new(file, &call.old, &call.new);
-        let [old, new] = [&call.old, &call.new].map(|lines| lines.get(1..).unwrap_or_default());
+        let literals = literal_lines(file, &call.new);
+        let mut is_text = vec![false; call.new.len()];
+        literals.iter().for_each(|(at, _)| is_text[*at] = true);
+        let in_literal = |old: usize| {
+            let pair = pairs.binary_search_by_key(&old, |pair| pair.old);
+            pair.is_ok_and(|at| pairs[at].in_literal)
+        };
+        let old = (0..call.old.len()).filter(|old| !in_literal(*old)).map(|old| call.old[old]);
+        let is_code = |new: &usize| !is_text[*new] && !call.partner(*new).is_some_and(in_literal);
+        let new = (0..call.new.len()).filter(is_code).map(|new| call.new[new]);
+        let (mut old, mut new): (Vec<&str>, Vec<&str>) = (old.collect(), new.collect());
+        // Lines of literals show a level only where those of code show none.
+        if !LevelWidths::new(file, &old, &new).are_shown() {
+            (old, new) = (call.old.clone(), call.new.clone());
+        }
+        let levels = LevelWidths::new(file, &old, &new);
+        let [old, new] = [&old, &new].map(|lines| lines.get(1..).unwrap_or_default());
         let (rules, first_lost) = fit(&indents, levels, LevelWidths::new(file, old, new));
         let lost = first_lost.then_some(code[0]);
         let new = call.new.iter().enumerate().map(|(at, line)| {
@@ -248,7 +263,7 @@ impl<'p> Lines<'p> {
             new[at].is_unmapped = true;
         }
         let begins_in_literal = file.begins_in_literal(place.lines().start);
-        for (at, opener) in literal_lines(file, &call.new) {
+        for (at, opener) in literals {
             // The white space of what is less deep than the opening line is a part of the literal.
             let is_outdented = depth(new[at].sent) < depth(new[opener].sent);
             new[at].is_unmapped |= is_outdented && !begins_in_literal;
