@@ -100,9 +100,23 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
         but_first.indents[first] = lines.code[0].there.to_owned();
         out.push(but_first);
     }
-    let leaves_wrong =
-        |pair: &Pair<'_>| call.fate(pair.old) == Fate::Kept && pair.sent != pair.there;
-    let is_guess = lines.code.iter().any(leaves_wrong)
+    let moved_by = |pair: &Pair<'_>| {
+        let new = call.successor(pair.old).filter(|_| call.fate(pair.old) == Fate::Moved)?;
+        Some(step(pair.sent, indent_of(call.new[new])))
+    };
+    // What a line is moved by mends its own mistake, unless a right line beside it is moved by as much.
+    let leaves_wrong = |at: usize| {
+        let pair = &lines.code[at];
+        let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
+        let mut beside = beside.filter_map(|at| lines.code.get(at));
+        let mut mends = |by: isize| {
+            by == step(pair.sent, pair.there)
+                && (by == 0 || !beside.any(|p| p.sent == p.there && moved_by(p) == Some(by)))
+        };
+        pair.sent != pair.there
+            && (call.fate(pair.old) == Fate::Kept || moved_by(pair).is_some_and(|by| !mends(by)))
+    };
+    let is_guess = (0..lines.code.len()).any(leaves_wrong)
         || lines.moves_everything()
         || call.rescales() && !lines.shared.iter().any(|shared| shared.new == shared.there);
     out.push(map(how, of_file, &mapped, is_guess));
@@ -351,6 +365,10 @@ impl<'p> Lines<'p> {
             let indent = near.there.get(..near.there.len().checked_sub(step.len())?)?;
             Some((indent.to_owned(), rule.is_some()))
         };
+        let is_moved = |pair: &&Pair<'p>| self.call.fate(pair.old) == Fate::Moved;
+        if let Some(moved) = line.pair.as_ref().filter(is_moved).and_then(beside) {
+            return moved;
+        }
         let below = below.and_then(beside).map(|(below, _)| below);
         match above.and_then(beside) {
             Some((above, is_shown)) => {
