@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use super::call::{Call, Fate};
 use super::costs::{AS_SENT, Difference, IRREGULAR, MOVED, ODD};
 use super::fold::is_word_char;
-use super::indent::{IndentRule, LevelWidths, depth, fit, indent_of};
+use super::indent::{IndentRule, LevelWidths, TAB_WIDTH, depth, fit, indent_of};
 use super::new_literals::{heredoc_lines, literal_lines};
 use super::places::{Link, LinkKind, Place};
 use super::shape::{first_word, is_among, leaves, line_of, odd_by_itself, odd_lines};
@@ -79,7 +79,9 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
                 || lines.contradicts_first(line, &indent);
             indents[line.at] = indent;
         }
-        is_guess |= !lines.keeps_order(&indents) || lines.moves_everything();
+        is_guess |= !lines.keeps_order(&indents)
+            || !lines.opens_by_levels(&indents)
+            || lines.moves_everything();
         let how = "new lines re-indented like the lines of the old text";
         out.push(map(how, vec![Frame::Call; indents.len()], &indents, is_guess));
     }
@@ -549,6 +551,22 @@ impl<'p> Lines<'p> {
         maps.iter_mut().for_each(|map| map.price -= rise);
     }
 
+    /// Whether what a new line opens is one level deeper in the result, or as much as in the call.
+    fn opens_by_levels(&self, indents: &[String]) -> bool {
+        let unit = self.file.indent_unit().unwrap_or(TAB_WIDTH);
+        let full: Vec<&NewLine<'_>> = self.full().filter(|line| !line.is_unmapped).collect();
+        full.windows(2).all(|pair| {
+            let [above, below] = [pair[0], pair[1]];
+            let sent = step(above.sent, below.sent);
+            let result = step(&indents[above.at], &indents[below.at]).cast_unsigned();
+            !opens_block(self.call.new[above.at])
+                || above.keeps_depth() && below.keeps_depth()
+                || sent <= 0
+                || result == unit
+                || result == sent.cast_unsigned()
+        })
+    }
+
     /// Whether each new line compares to its neighbours in the result as it does in `new_str`: deeper,
     /// less deep, or as deep. If not, the map does not suit these lines.
     fn keeps_order(&self, indents: &[String]) -> bool {
@@ -566,12 +584,17 @@ impl<'p> Lines<'p> {
             // A first line that has lost its indentation says nothing about the step to the next, unless
             // it opens a block: then that is inside.
             let is_lost = self.is_lost(line);
-            let opens = self.call.new[line.at].trim_end().ends_with(['{', '(', '[', ':']);
+            let opens = opens_block(self.call.new[line.at]);
             opened = (is_lost && opens).then_some(result);
             above = (!is_lost).then_some((sent, result, is_kept));
         }
         true
     }
+}
+
+/// Whether the lines below a line are inside what it opens.
+fn opens_block(line: &str) -> bool {
+    line.trim_end().ends_with(['{', '(', '[', ':'])
 }
 
 /// By how many columns the second indentation is deeper.
