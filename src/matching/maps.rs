@@ -86,6 +86,8 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
         out.push(map(how, vec![Frame::Call; indents.len()], &indents, is_guess));
     }
     let IndentMap { indents: mapped, is_guess, .. } = out[0].clone();
+    let moves_wrong = lines.moves_wrong();
+    let is_guess = is_guess || moves_wrong;
     if lines.says(Frame::File) {
         let how = "kept lines as they were sent, new ones like the lines of the old text";
         let says = lines.new.iter().map(|line| line.says.unwrap_or(Frame::Call));
@@ -102,23 +104,10 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
         but_first.indents[first] = lines.code[0].there.to_owned();
         out.push(but_first);
     }
-    let moved_by = |pair: &Pair<'_>| {
-        let new = call.successor(pair.old).filter(|_| call.fate(pair.old) == Fate::Moved)?;
-        Some(step(pair.sent, indent_of(call.new[new])))
-    };
-    // What a line is moved by mends its own mistake, unless a right line beside it is moved by as much.
-    let leaves_wrong = |at: usize| {
-        let pair = &lines.code[at];
-        let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
-        let mut beside = beside.filter_map(|at| lines.code.get(at));
-        let mut mends = |by: isize| {
-            by == step(pair.sent, pair.there)
-                && (by == 0 || !beside.any(|p| p.sent == p.there && moved_by(p) == Some(by)))
-        };
-        pair.sent != pair.there
-            && (call.fate(pair.old) == Fate::Kept || moved_by(pair).is_some_and(|by| !mends(by)))
-    };
-    let is_guess = (0..lines.code.len()).any(leaves_wrong)
+    let leaves_wrong =
+        |pair: &Pair<'_>| call.fate(pair.old) == Fate::Kept && pair.sent != pair.there;
+    let is_guess = moves_wrong
+        || lines.code.iter().any(leaves_wrong)
         || lines.moves_everything()
         || call.rescales() && !lines.shared.iter().any(|shared| shared.new == shared.there);
     out.push(map(how, of_file, &mapped, is_guess));
@@ -321,14 +310,23 @@ impl<'p> Lines<'p> {
         self.lost.is_some() && self.is_first(line)
     }
 
-    /// Whether a rule would change new lines that stay as they were sent, but none of those beside them
-    /// that both strings have.
+    /// Whether a rule would change new lines that stay as they were sent, and of those beside them that both
+    /// strings have none shows that they stay: there is none, or the rule changes none.
     fn is_torn(&self, rule: &IndentRule) -> bool {
         let changes = |line: &&NewLine<'_>| rule.apply(line.sent).as_deref() != Some(line.sent);
         self.new.chunk_by(|a, b| a.is_unmapped == b.is_unmapped).any(|run| {
             let (new, shared): (Vec<_>, Vec<_>) =
                 run.iter().filter(|line| line.is_unmapped).partition(|line| line.old.is_none());
-            !shared.is_empty() && !shared.iter().any(changes) && new.iter().any(changes)
+            // A text at the margin has no indentation to lose.
+            let loses = |line: &&NewLine<'_>| {
+                let mapped = rule.apply(line.sent);
+                !line.sent.is_empty() && mapped.is_none_or(|it| depth(&it) < depth(line.sent))
+            };
+            let mut full = new.iter().copied().filter(|line| !line.is_blank).peekable();
+            match shared.is_empty() {
+                true => full.peek().is_some() && full.all(|line| loses(&line)),
+                false => !shared.iter().any(changes) && new.iter().any(changes),
+            }
         })
     }
 
@@ -484,6 +482,28 @@ impl<'p> Lines<'p> {
         let mut steps = self.shared.iter().map(|shared| step(shared.old, shared.new));
         steps.next().is_some_and(|first| first != 0 && steps.all(|step| step == first))
             && self.shared.iter().all(|shared| shared.new != shared.there)
+    }
+
+    /// Whether the call moves a line that alone it has at a wrong depth, and not to where the file has it, or
+    /// only as it moves a right line beside it.
+    fn moves_wrong(&self) -> bool {
+        let moved_by = |pair: &Pair<'_>| {
+            let is_moved = self.call.fate(pair.old) == Fate::Moved;
+            let new = self.call.successor(pair.old).filter(|_| is_moved)?;
+            Some(step(pair.sent, indent_of(self.call.new[new])))
+        };
+        let moves = |at: usize, by: isize| {
+            self.code.get(at).is_some_and(|p| p.sent == p.there && moved_by(p) == Some(by))
+        };
+        let is_right = |pair: &Pair<'_>| pair.sent == pair.there;
+        let mut code = self.code.iter().enumerate().filter(|_| self.code.iter().any(is_right));
+        code.any(|(at, pair)| {
+            let by = moved_by(pair).filter(|_| pair.sent != pair.there);
+            by.is_some_and(|by| {
+                by != step(pair.sent, pair.there)
+                    || by != 0 && (moves(at.wrapping_sub(1), by) || moves(at + 1, by))
+            })
+        })
     }
 
     /// Whether `new_str` shows that `old_str` alone is wrong: some line is indented as in the file, and none
