@@ -736,6 +736,10 @@ mod tests {
         assert_eq!(literals("typescript", "`a ${f({b: `c`})} d`"), ["`a ${", "`c`", "} d`"]);
         assert_eq!(literals("python", "x = '''a\nb''' + \"c\" # 'd'"), ["'''a\nb'''", "\"c\""]);
         assert_eq!(literals("shell", "cat <<EOF\na 'b\nEOF\nls"), ["a 'b\nEOF\n"]);
+        assert_eq!(
+            literals("c#", "@\"a\\\"; @$\"\"\"\n\" + \"b\""),
+            ["@\"a\\\"", "@$\"\"\"\n\"", "\"b\""]
+        );
         assert_eq!(literals("c++", "R\"x(a)\" )x\" 1'000"), ["R\"x(a)\" )x\""]);
     }
 

@@ -23,6 +23,10 @@ const SINGLE_LINES: Quote = quote("'", QuoteEscape::Backslash, QuoteExtent::Line
 const SINGLE_DOUBLED: Quote = quote("'", QuoteEscape::Doubled, QuoteExtent::Lines);
 const DOUBLE_DOUBLED: Quote = quote("\"", QuoteEscape::Doubled, QuoteExtent::Lines);
 
+const RAW_TRIPLE: Quote = quote("\"\"\"", QuoteEscape::None, QuoteExtent::Lines);
+const VERBATIM: Quote =
+    Quote { open: "@\"", close: "\"", escape: QuoteEscape::Doubled, extent: QuoteExtent::Lines };
+
 const LONG_BRACKETS: Quote =
     Quote { open: "[[", close: "]]", escape: QuoteEscape::None, extent: QuoteExtent::Lines };
 
@@ -112,7 +116,7 @@ pub(super) const LANGUAGES: &[Language] = &[
     Language {
         name: "c#",
         extensions: &["cs"],
-        quotes: &[DOUBLE, SINGLE],
+        quotes: &[RAW_TRIPLE, VERBATIM, Quote { open: "@$\"", ..VERBATIM }, DOUBLE, SINGLE],
         lex_support: LexSupport::Tokens,
         ..SLASHES
     },
