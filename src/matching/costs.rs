@@ -140,6 +140,8 @@ pub(super) const EDGE: f64 = 15.0;
 pub(super) const LOST: f64 = 0.5;
 /// How unlike a comment beside a change may be.
 pub(super) const OTHER_COMMENT: f64 = 0.7;
+/// How alike a line beside the place is to one that the call writes if it may be that one, changed since.
+pub(super) const ALIKE: f64 = 0.6;
 /// The place is plain, but a line that the call changes has other words.
 pub(super) const STALE: f64 = 3.0;
 /// A further run of lines that have changed since.

@@ -1,14 +1,21 @@
 //! How a line of the call differs from the line of the file that it is linked with.
 
+use std::collections::HashSet;
+use std::ops::Range;
+
+use rapidfuzz::distance::indel;
+
 use super::call::Call;
-use super::costs::Difference;
+use super::costs::{ALIKE, Difference};
+use super::diff::LineOp;
 use super::fold::{self, is_word_char};
 use super::forbidden;
 use super::indent_of;
-use super::places::{Link, LinkKind};
+use super::places::{Link, LinkKind, Place};
 use super::shape::goes_on;
 use super::source_file::{SourceFile, line_key};
 use crate::language::Language;
+use crate::text::words;
 
 /// How the lines of a link differ, apart from their indentation; `None` if they do not.
 pub(super) fn difference(
@@ -59,14 +66,53 @@ pub(super) fn difference(
     })
 }
 
+/// How many characters of two lines are compared.
+const MAX_COMPARED: usize = 200;
+
 /// Whether a line that the call changes reads in the file as `new_str` has it, and not as `old_str` does.
-pub(super) fn is_made(file: &SourceFile<'_>, call: &Call<'_>, link: &Link) -> bool {
+pub(super) fn is_made(file: &SourceFile<'_>, call: &Call<'_>, place: &Place, link: &Link) -> bool {
     if !link.is_pair() || call.keeps(link.old.start) {
         return false;
     }
     let there = link.text(file).trim();
     let new = call.successor(link.old.start).map(|new| call.new[new].trim());
-    there != call.old[link.old.start].trim() && new == Some(there) && there.contains(is_word_char)
+    there != call.old[link.old.start].trim()
+        && new == Some(there)
+        && there.contains(is_word_char)
+        && !adds_at_edge(file, call, place, link)
+}
+
+/// Whether the call adds lines at the edge of the place, beside a line that it changes, and what it replaces
+/// or adds may stand beyond in another form: the call does not show that.
+fn adds_at_edge(file: &SourceFile<'_>, call: &Call<'_>, place: &Place, link: &Link) -> bool {
+    let old = link.old.start;
+    let Some(at) = call.ops.iter().position(|op| op.old_at() == Some(old)) else { return false };
+    let (believed, there) = (call.old[old].trim(), link.text(file).trim());
+    // Then the line was split, and its rest may be anywhere beyond.
+    let is_split = || {
+        let [before, now] = [believed, there].map(|line| words(line).collect::<HashSet<_>>());
+        now.len() < before.len()
+            && now.is_subset(&before)
+            && !is_misquoted_comment(file, believed, link.lines.start, there)
+    };
+    let start_of = |line: &str| line.trim().chars().take(MAX_COMPARED).collect::<Vec<_>>();
+    let meets = |ops: &[LineOp], beyond: Option<usize>| {
+        let is_beyond = |line: &str| {
+            let is_alike = |other| {
+                indel::normalized_similarity(start_of(line), start_of(file.body(other))) > ALIKE
+            };
+            beyond.is_some_and(is_alike)
+        };
+        let added = ops.iter().map(|op| call.line(op)).filter(|line| line.contains(is_word_char));
+        let mut added = added.peekable();
+        ops.iter().all(|op| matches!(op, LineOp::Insert(_)))
+            && added.peek().is_some()
+            && (is_beyond(there) || added.any(is_beyond) || is_split())
+    };
+    let Range { start, end } = place.lines();
+    let is_full = |line: &usize| !file.is_blank(*line);
+    meets(&call.ops[..at], (0..start).rev().find(is_full))
+        || meets(&call.ops[at + 1..], (end..file.lines().len()).find(is_full))
 }
 
 /// Whether the file's line is the call's but for damaged characters: U+FFFD stands for what was lost.

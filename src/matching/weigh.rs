@@ -142,7 +142,8 @@ impl<'c> Scales<'c> {
             self.add_missing(at);
         } else if !matches!(self.differences[at], Some(Difference::Words | Difference::Comment)) {
             self.add_matching(at);
-        } else if !self.explanation.reading.is_reverse && is_made(self.file, call, link) {
+        } else if !self.explanation.reading.is_reverse && is_made(self.file, call, self.place, link)
+        {
             // What the call would write stands there already.
             self.charge_loose(at, STALE, 0.0, false);
             self.is_misquoted = true;

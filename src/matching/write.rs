@@ -316,7 +316,7 @@ impl<'p> Writer<'p> {
             LineOp::Keep(..) => text.to_owned(),
             LineOp::Change(_, new_at)
                 if differs
-                    && is_made(file, call, link)
+                    && is_made(file, call, place, link)
                     && self.indent(link, old_at, new_at) == indent_of(text) =>
             {
                 text.to_owned()
