@@ -31,6 +31,8 @@ pub(super) struct Explanation {
     pub(super) hunks: Vec<Conflict>,
     /// How surprising it is, in bits.
     pub(super) cost: f64,
+    /// The part of it that is for blanks at line ends and blank lines that only the call has.
+    pub(super) own_blanks: f64,
     /// How much what matched says about the place, in bits.
     pub(super) evidence: f64,
     /// The share of the text that stands there, by letters.

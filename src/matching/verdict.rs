@@ -159,6 +159,17 @@ fn sort_by_cost(found: &mut [Explanation]) {
     found.sort_by(|a, b| a.cost.total_cmp(&b.cost));
 }
 
+/// Charges conflicts for the blanks that only the call has, as the cheapest result is charged for them, if
+/// more of that stands as it was quoted: such blanks are the call's mistake at any place.
+fn charge_own_blanks(found: &mut [Explanation]) {
+    let Some(best) = found.iter().find(|e| e.splice().is_some()) else { return };
+    let (blanks, as_quoted) = (best.own_blanks, best.as_quoted);
+    for e in found.iter_mut().filter(|e| e.splice().is_none() && e.as_quoted < as_quoted) {
+        e.cost += blanks;
+    }
+    sort_by_cost(found);
+}
+
 impl Trial<'_, '_> {
     /// The verdict on a call, from all that was found.
     fn judge(self, mut found: Vec<Explanation>) -> Verdict {
@@ -169,6 +180,7 @@ impl Trial<'_, '_> {
         if let Some(cost) = found.iter().find(|e| self.changes(e)).map(|e| e.cost) {
             found.retain(|e| e.cost < cost || e.splice().is_none() || self.changes(e));
         }
+        charge_own_blanks(&mut found);
         self.charge_distance(&mut found);
         let mut dropped = None;
         let best = loop {

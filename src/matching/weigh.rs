@@ -153,8 +153,8 @@ impl<'c> Scales<'c> {
         }
     }
 
-    /// Adds a difference of one line: a further one of its kind is the same habit.
-    fn charge(&mut self, difference: Difference) {
+    /// Adds a difference of one line, and returns its cost: a further one of its kind is the same habit.
+    fn charge(&mut self, difference: Difference) -> f64 {
         let again = self.explanation.differences.contains(&difference);
         let cost = difference.cost() * if again { AGAIN } else { 1.0 };
         self.explanation.cost += cost;
@@ -171,6 +171,7 @@ impl<'c> Scales<'c> {
     fn charge_loose(&mut self, at: usize, cost: f64, unlike: f64, is_code: bool) {
         self.explanation.is_loose = true;
         self.explanation.needs_code |= is_code;
+        cost
         self.explanation.differences.push(Difference::Comment);
         self.loose += cost;
         match self.runs.last_mut() {
@@ -189,7 +190,9 @@ impl<'c> Scales<'c> {
         let (file, link) = (self.file, &self.place.links[at]);
         if link.lines.clone().all(|line| file.is_blank(line)) {
             if !link.is_paired() {
-                self.charge(Difference::BlankLines);
+                let is_own = link.lines.is_empty();
+                let cost = self.charge(Difference::BlankLines);
+                self.explanation.own_blanks += if is_own { cost } else { 0.0 };
             }
             return;
         }
@@ -278,7 +281,11 @@ impl<'c> Scales<'c> {
         let is_strict = self.explanation.reading.is_reverse && !self.keeps(link);
         self.explanation.is_part |= is_strict && !(link.starts_line(file) && link.ends_line(file));
         let Some(difference) = self.differences[at] else { return };
-        self.charge(difference);
+        let is_own = difference == Difference::TrailingBlanks
+            && old[0].trim_end() != old[0]
+            && link.text(file).trim_end() == link.text(file);
+        let cost = self.charge(difference);
+        self.explanation.own_blanks += if is_own { cost } else { 0.0 };
         let dense = |text: &str| text.split_whitespace().collect::<String>();
         if difference == Difference::Spacing && dense(old[0]) != dense(link.text(file)) {
             self.explanation.differences.push(Difference::LookAlikes);
