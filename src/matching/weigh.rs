@@ -48,6 +48,8 @@ pub(super) struct Scales<'c> {
     levels: LevelWidths,
     /// How many lines with words match.
     matched_lines: usize,
+    /// How many of them look there as in the call.
+    quoted_lines: usize,
     /// Whether the place is plain, but the file has other text there.
     pub(super) conflict: bool,
     forbidden: Option<Forbidden>,
@@ -87,6 +89,7 @@ impl<'c> Scales<'c> {
             as_quoted: 0.0,
             levels: LevelWidths::new(file, &call.old, &call.new),
             matched_lines: 0,
+            quoted_lines: 0,
             conflict: false,
             forbidden: None,
         };
@@ -97,10 +100,13 @@ impl<'c> Scales<'c> {
         let (explanation, matched) = (&mut scales.explanation, scales.matched);
         let all = letters(call.old.iter().copied()).max(1.0);
         explanation.share = matched / all;
-        // Without its indentation, a text is as deep as what stands at the margin by chance.
+        // Without its indentation, a text is as deep as what stands at the margin by chance; half of its
+        // lines are not.
         let is_flat = |line: &&str| line.contains(is_word_char) && indent_of(line).is_empty();
         let is_flat = call.old.iter().skip(usize::from(call.old.len() > 1)).any(is_flat);
-        explanation.as_quoted = if is_flat { 0.0 } else { scales.as_quoted / all };
+        let with_words = call.old.iter().filter(|line| line.contains(is_word_char)).count();
+        let is_chance = is_flat && 2 * scales.quoted_lines < with_words;
+        explanation.as_quoted = if is_chance { 0.0 } else { scales.as_quoted / all };
         if !explanation.needs_code {
             explanation.evidence = explanation.evidence.max(2.0 * matched);
         }
@@ -165,13 +171,13 @@ impl<'c> Scales<'c> {
         if !again {
             self.explanation.differences.push(difference);
         }
+        cost
     }
 
     /// Adds what the line of a link costs that one side lacks, or that has other words.
     fn charge_loose(&mut self, at: usize, cost: f64, unlike: f64, is_code: bool) {
         self.explanation.is_loose = true;
         self.explanation.needs_code |= is_code;
-        cost
         self.explanation.differences.push(Difference::Comment);
         self.loose += cost;
         match self.runs.last_mut() {
@@ -269,14 +275,16 @@ impl<'c> Scales<'c> {
         self.explanation.evidence += self.bits(link);
         let matched = letters(old.iter().copied());
         self.matched += matched;
+        let lines = old.iter().filter(|line| line.contains(is_word_char)).count();
         let looks_same = matches!(
             self.differences[at],
             None | Some(Difference::TrailingBlanks | Difference::LookAlikes)
         );
         if looks_same && self.levels.are_same(old[0], file.body(link.lines.start)) {
             self.as_quoted += matched;
+            self.quoted_lines += lines;
         }
-        self.matched_lines += old.iter().filter(|line| line.contains(is_word_char)).count();
+        self.matched_lines += lines;
         // What the reverse changes must stand there as it is.
         let is_strict = self.explanation.reading.is_reverse && !self.keeps(link);
         self.explanation.is_part |= is_strict && !(link.starts_line(file) && link.ends_line(file));
