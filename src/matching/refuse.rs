@@ -5,9 +5,10 @@ use std::ops::Range;
 
 use super::costs::Difference;
 use super::fold::is_word_char;
+use super::indent::depth;
 use super::nearest::{self, Region, overlap};
 use super::rank::{Ranking, rank};
-use super::source_file::{SourceFile, split_lines};
+use super::source_file::{SourceFile, line_key, split_lines};
 use crate::edit::message::{EXPECTED, NEAR, NEW, OLD, REPLACE_ALL, THEN};
 use crate::edit::{Conflict, EditCode, EditRequest, Expected, Message, Near, Refusal, said};
 use crate::text::{LineSpan, clip};
@@ -187,7 +188,12 @@ fn quoting_hint(
                 more => format!(" (and {} more)", more - 1),
             };
             let is_in_new = request.new.lines().any(|line| line.trim() == old[at].trim());
-            let advice = if is_in_new { "leave it out of both strings. Or copy" } else { "copy" };
+            // A head, or a line that stands elsewhere, says which place is meant.
+            let below = old[at + 1..].iter().find(|line| !line.trim().is_empty());
+            let is_head = below.is_some_and(|below| depth(below) > depth(old[at]));
+            let tells = is_head || file.keys().contains(&line_key(old[at]));
+            let advice =
+                if is_in_new && !tells { "leave it out of both strings. Or copy" } else { "copy" };
             said!(
                 "Line {} of {OLD}, `{}`{others}, is not in that part of the file. If that is the place you mean, {advice} {}",
                 at + 1,
@@ -266,15 +272,17 @@ pub(super) fn offer_all(request: &EditRequest, refusal: &mut Refusal, count: Opt
     });
 }
 
-/// The refusal of a lenient match at line `here`, because the region at line `nearer` has more of
-/// the lines of `old_str` character for character.
+/// The refusal of a lenient match at line `here`, because the region at line `nearer` has some of
+/// the lines of `old_str` as they were quoted.
 pub(super) fn closer_elsewhere(request: &EditRequest, here: usize, nearer: usize) -> Refusal {
     let mut refusal = wrong_count(request, &[here.min(nearer), here.max(nearer)], false);
     refusal.message = said!(
-        "{OLD} could mean two places: the text at line {here} has all of its lines in another form, and the text at line {nearer} has more of them as they were quoted, but not all"
+        "{OLD} could mean two places: the text at line {here} has all of its lines in another form, and the text at line {nearer} has some of them as they were quoted, but not all"
     );
     refusal.hint(format!(
-        "Read around line {nearer} and quote the place you mean exactly as it is in the file."
+        "Read around lines {} and {}, and quote the place you mean exactly as it is in the file.",
+        here.min(nearer),
+        here.max(nearer)
     ))
 }
 
