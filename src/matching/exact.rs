@@ -96,29 +96,68 @@ fn choose(
     }
     let number = |range: &Range<usize>| file.snapshot.lines().number_at(range.start);
     let lines: Vec<usize> = ranges.iter().map(number).collect();
-    // What stands at the line that the call names, as what is replaced stands elsewhere, was made already.
-    let around = |range: &Range<usize>| {
-        let (above, below) = (&file.text[..range.start], &file.text[range.end..]);
-        (above.rsplit('\n').next(), below.split('\n').next())
-    };
-    let is_made = |near: &usize| {
-        let start = file.snapshot.lines().start(*near);
-        let hits = memmem::find_iter(&file.text.as_bytes()[start..], &request.new).take(MAX_HITS);
-        let mut hits = hits.map(|at| start + at..start + at + request.new.len());
-        request.new.contains(is_word_char)
-            && lines.iter().all(|line| line.abs_diff(*near) > NEAR)
-            && hits.any(|hit| number(&hit) == *near && around(&hit) == around(&ranges[0]))
-    };
     if count.get() == 1
-        && let Some(near) = request.near_line.filter(is_made)
+        && let Some(refusal) = named_elsewhere(request, file, &ranges, &lines)
     {
-        return Err(refuse::already_applied(near));
+        return Err(refusal);
     }
     match nearest_to_line(request, &lines) {
         Some(at) if count.get() == 1 && !is_overlapped => Ok(vec![ranges[at].clone()]),
         _ => Err(refuse::wrong_count(request, &lines, is_overlapped)),
     }
 }
+
+/// The refusal of a call whose `near_line` is in no occurrence, but where one was made already or has
+/// changed since: the nearest of the others is not meant.
+fn named_elsewhere(
+    request: &EditRequest,
+    file: &SourceFile<'_>,
+    ranges: &[Range<usize>],
+    lines: &[usize],
+) -> Option<Refusal> {
+    let (old, new) = (&request.old, &request.new);
+    let near = request.near_line?;
+    let number = |at| file.snapshot.lines().number_at(at);
+    let span = |range: &Range<usize>| number(range.start)..number(range.end - 1) + 1;
+    let is_taken = |line: usize| ranges.iter().any(|range| span(range).contains(&line));
+    if is_taken(near) || !(1..=file.lines().len()).contains(&near) {
+        return None;
+    }
+    let quoted: Vec<&str> = old.lines().map(str::trim).take(MAX_NAMED + 1).collect();
+    if quoted.len() > MAX_NAMED {
+        return None;
+    }
+    let around = |range: &Range<usize>| {
+        let (above, below) = (&file.text[..range.start], &file.text[range.end..]);
+        (above.rsplit('\n').next(), below.split('\n').next())
+    };
+    let first = near.saturating_sub(quoted.len()) + 1;
+    let start = file.snapshot.lines().start(first);
+    let hits = memmem::find_iter(&file.text.as_bytes()[start..], new).take(MAX_HITS);
+    let mut hits = hits.map(|at| start + at..start + at + new.len());
+    let is_made = |hit: &Range<usize>| {
+        let at = number(hit.start);
+        (at..at + quoted.len()).contains(&near) && around(hit) == around(&ranges[0])
+    };
+    if new.contains(is_word_char)
+        && let Some(made) = hits.find(is_made)
+    {
+        return Some(refuse::already_applied(number(made.start)));
+    }
+    // The line would be in a place where this line of the quote stands.
+    let stands = |(at, quote): (usize, &&str)| {
+        let lines = (near + at + 1).saturating_sub(quoted.len()).max(1)..=near + at;
+        let is_there = |line: usize| {
+            line <= file.lines().len() && file.body(line - 1).trim() == *quote && !is_taken(line)
+        };
+        quote.contains(is_word_char) && lines.into_iter().any(is_there)
+    };
+    let is_changed = quoted.iter().enumerate().any(stands);
+    is_changed.then(|| refuse::changed_at_named_line(request, lines, near))
+}
+
+/// The most lines of a quote that are looked for at the line that the call names.
+const MAX_NAMED: usize = 64;
 
 /// Where the text of an occurrence begins again before the occurrence ends.
 fn overlapping<'a>(

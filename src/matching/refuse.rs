@@ -286,6 +286,22 @@ pub(super) fn closer_elsewhere(request: &EditRequest, here: usize, nearer: usize
     ))
 }
 
+/// The refusal of a call that fits several places, none of them at line `near`, where text like
+/// `old_str` stands.
+pub(super) fn changed_at_named_line(
+    request: &EditRequest,
+    lines: &[usize],
+    near: usize,
+) -> Refusal {
+    let mut refusal = wrong_count(request, lines, false);
+    refusal.message.push(said!(
+        ", and the text around line {near}, which {NEAR} names, has only a part of it"
+    ));
+    refusal.hint(said!(
+        "Read around line {near} and quote the place you mean exactly as it is in the file. If one of the others is meant, give its line as {NEAR}."
+    ))
+}
+
 /// The refusal of an edit that the file already has, at `line`.
 pub(super) fn already_applied(line: usize) -> Refusal {
     Refusal::new(EditCode::AlreadyApplied, said!("the file already has {NEW}, at line {line}"))
