@@ -9,14 +9,16 @@
 //! of its own for it.
 
 use std::cell::LazyCell;
+use std::collections::HashSet;
 use std::ops::Range;
 
 use super::costs::NEW_OTHERWISE;
+use super::fold::is_word_char;
 use super::reading::{Seen, Signs, Undone};
 use super::source_file::SourceFile;
 use crate::edit::{Explanation, Rewrite};
 use crate::language::{Language, Lexed, TokenKind};
-use crate::text::Snapshot;
+use crate::text::{Snapshot, words};
 
 /// Which escapes are undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,8 +55,7 @@ impl Escapes {
 
     /// Undoes them in the strings of a call, if `old` has some.
     pub(super) fn undo(self, old: &str) -> Option<Undone<'_>> {
-        let has_break = old.trim_end_matches('\n').contains('\n');
-        if self.breaks == Breaks::Outside && has_break {
+        if self.breaks == Breaks::Outside && has_break(old) {
             return None;
         }
         let undone = self.unescape(old);
@@ -64,10 +65,14 @@ impl Escapes {
         let text = undone.clone();
         let undo_new = move |new: &str| {
             let mut signs = Signs::of(old, new, seen);
-            // Where old_str has all backslashes doubled, single ones are as they are.
-            if let (Some(least), Some(most)) =
-                (backslash_runs(old).min(), backslash_runs(new).max())
-                && most < least
+            // Where old_str has all backslashes doubled, single ones are as they are. Those of line
+            // breaks say nothing, unless new_str has its breaks as they are.
+            let run = match has_break(new) {
+                true => backslash_runs(new).min(),
+                false => backslash_runs(new).max(),
+            };
+            if let (Some(least), Some(run)) = (backslash_runs(old).min(), run)
+                && run < least
             {
                 signs.new.bare.insert('\\');
             }
@@ -84,9 +89,15 @@ impl Escapes {
                 if way.unescape(old) != undone {
                     form.price += NEW_OTHERWISE;
                 }
+                form.is_guess |=
+                    way.breaks != Breaks::None && !has_break(new) && may_split(&undone, &form.text);
                 form
             };
-            Self::every().map(form).collect()
+            // Where the lines of old_str are as they are, so are those of new_str.
+            let decodes = Self { breaks: Breaks::None, ..self }.unescape(old) != undone;
+            let keeps_breaks = has_break(old) && has_break(new) && !decodes;
+            let ways = Self::every().filter(|way| !keeps_breaks || way.breaks == Breaks::None);
+            ways.map(form).collect()
         };
         Some(Undone { text, undo_new: Box::new(undo_new) })
     }
@@ -124,6 +135,38 @@ impl Escapes {
             c => self.quotes.contains(&c),
         }
     }
+}
+
+/// Whether a text has several lines.
+fn has_break(text: &str) -> bool {
+    text.trim_end_matches('\n').contains('\n')
+}
+
+/// Whether a line break that comes out of an escape in `new` may be one of a literal or a comment, so that
+/// it splits a line: what follows is less deep than all lines of `old`, or where some of these are at the
+/// margin, what is above or below is only a part of a line.
+fn may_split(old: &str, new: &str) -> bool {
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let full = || old.lines().filter(|line| !line.trim().is_empty());
+    let known: HashSet<&str> = full().map(str::trim).collect();
+    let least = full().map(depth).min().unwrap_or_default();
+    let lines: Vec<&str> = new.lines().collect();
+    lines.windows(2).any(|pair| {
+        let (above, below) = (pair[0], pair[1]);
+        let count = |marks: &str| above.chars().filter(|c| marks.contains(*c)).count();
+        let is_part = || {
+            !above.ends_with(|c: char| c.is_ascii_digit() || ";{}()[],:>\"'".contains(c))
+                && (words(below).nth(1).is_none()
+                    || count("([{") != count(")]}")
+                    || above.ends_with('`') && below.starts_with('`'))
+        };
+        above.contains(is_word_char)
+            && !below.trim().is_empty()
+            && !known.contains(below.trim())
+            && (above.ends_with([' ', '\t'])
+                || depth(below) < least
+                || depth(below) == 0 && is_part())
+    })
 }
 
 /// The characters that a text has as they are and escaped. A backslash is as it is if it forms no known
@@ -178,7 +221,7 @@ pub(super) fn undo_in_new_only(old: &str, new: &str) -> Vec<String> {
 fn unescape_chars(text: &str, only_outside: bool, is_wanted: impl Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut open: Option<char> = None;
-    let mut previous = ' ';
+    let mut word = String::new();
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
         match c {
@@ -194,7 +237,9 @@ fn unescape_chars(text: &str, only_outside: bool, is_wanted: impl Fn(char) -> bo
                 next => out.extend([c].into_iter().chain(next)),
             },
             _ => {
-                let is_apostrophe = c == '\'' && previous.is_alphanumeric();
+                // Behind a word it is one, but not behind the prefix of a literal.
+                let is_prefix = word.len() <= 2 && word.chars().all(|c| "rbfuRBFUL".contains(c));
+                let is_apostrophe = c == '\'' && !word.is_empty() && !is_prefix;
                 open = match open {
                     Some(quote) => Some(quote).filter(|quote| c != *quote && c != '\n'),
                     None => Some(c).filter(|c| QUOTES.contains(c) && !is_apostrophe),
@@ -202,7 +247,10 @@ fn unescape_chars(text: &str, only_outside: bool, is_wanted: impl Fn(char) -> bo
                 out.push(c);
             }
         }
-        previous = c;
+        match c.is_alphanumeric() {
+            true => word.push(c),
+            false => word.clear(),
+        }
     }
     out
 }
