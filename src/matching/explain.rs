@@ -224,6 +224,12 @@ fn push_outcomes(scales: &Scales<'_>, out: &mut Vec<Explanation>) {
                 if map.how.is_some() {
                     explanation.differences.push(Difference::Indentation);
                 }
+                // Only blanks of the indentation look alike.
+                if mapped.is_some() && base.differences.iter().all(|d| *d < Difference::LookAlikes)
+                {
+                    explanation.cost += Difference::LookAlikes.cost();
+                    explanation.differences.push(Difference::LookAlikes);
+                }
                 out.push(explanation);
             }
         }

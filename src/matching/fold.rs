@@ -138,7 +138,7 @@ fn fold_double_hyphens(mut chars: &[Canonical]) -> Vec<Canonical> {
 
 /// The plain character that a character looks like, for an ellipsis one of its dots; `None` for an
 /// invisible one.
-fn plain_char(c: char) -> Option<char> {
+pub(super) fn plain_char(c: char) -> Option<char> {
     Some(match c {
         '\u{2018}'..='\u{201b}' | '\u{2032}' | '\u{2bc}' | '\u{b4}' => '\'',
         '\u{201c}'..='\u{201f}' | '\u{2033}' | '\u{ab}' | '\u{bb}' => '"',
