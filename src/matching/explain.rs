@@ -94,6 +94,9 @@ pub(super) fn explain(file: &SourceFile<'_>, reading: &Rc<Reading>) -> Found {
         out.list = as_it_stands(file, reading);
     }
     let plain: Vec<usize> = out.list.iter().map(|e| e.lines.start).collect();
+    for made in out.list.extract_if(.., |e| forbidden::beside(file, &call, &e.lines)) {
+        out.forbidden.push((Forbidden::AddedTwice, made.lines));
+    }
     // The line break after the last line is that of a line of the file.
     let is_line = call.ends_with_newline && call.old.len() == 1;
     let has_text = |line: &str| !line.trim().is_empty();

@@ -181,7 +181,7 @@ pub(super) fn commented_out(file: &SourceFile<'_>, call: &Call<'_>, place: &Plac
 pub(super) const TELLING: f64 = 10.0;
 
 /// What the call adds above or below all that it quotes does not stand there already.
-pub(super) fn beside(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> bool {
+pub(super) fn beside(file: &SourceFile<'_>, call: &Call<'_>, lines: &Range<usize>) -> bool {
     // The operations go from an edge of the call inwards, the lines of the file from the place outwards.
     let is_there =
         |ops: &mut dyn Iterator<Item = &LineOp>, there: &mut dyn Iterator<Item = usize>| {
@@ -198,7 +198,7 @@ pub(super) fn beside(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> b
                     there.next().is_some_and(|there| file.keys()[there] == line_key(line))
                 })
         };
-    let Range { start, end } = place.lines();
+    let Range { start, end } = *lines;
     is_there(&mut call.ops.iter(), &mut (0..start).rev())
         || is_there(&mut call.ops.iter().rev(), &mut (end..file.lines().len()))
 }

@@ -337,7 +337,8 @@ impl<'c> Scales<'c> {
         }
         if self.forbidden.is_none()
             && (forbidden::twice(file, call, place)
-                || !self.explanation.reading.is_reverse && forbidden::beside(file, call, place))
+                || !self.explanation.reading.is_reverse
+                    && forbidden::beside(file, call, &place.lines()))
         {
             self.forbidden = Some(Forbidden::AddedTwice);
         }
