@@ -243,12 +243,22 @@ pub(super) fn marks(file: &SourceFile<'_>, call: &Call<'_>) -> bool {
         line.strip_prefix('+').is_some_and(|rest| is_blank(rest) || rest.starts_with(is_word_char))
             || !has_items && line.strip_prefix('-').is_some_and(is_blank)
     };
+    // Outside of code, it is a mark only before what is as deep as a line around it.
+    let is_before_text = |line: &str| {
+        let Some(rest) = line.strip_prefix('+') else { return false };
+        let is_text = depth(rest) > 0 || rest.starts_with(char::is_alphabetic);
+        is_text && call.old.iter().any(|old| !old.trim().is_empty() && depth(old) == depth(rest))
+    };
+    let has_marks = match file.language {
+        Some(language) if language.is_code() => call.written().any(is_marked),
+        Some(language) if matches!(language.name, "markdown" | "diff") => false,
+        _ => call.written().any(is_before_text),
+    };
     let is_numbered = |line: &str| file.language.is_some() && parse_line_number(line).is_some();
     let is_quoted = |line: &&str| is_numbered(line) && !file.keys().contains(&line_key(line));
     call.written().any(is_numbered) && call.old.iter().any(is_quoted)
-        || file.language.is_some_and(Language::is_code)
+        || has_marks
             && (call.old.len() > 1 || call.old[0].starts_with([' ', '\t']))
-            && call.written().any(is_marked)
             && !call.old.iter().any(|line| is_marked(line))
 }
 
