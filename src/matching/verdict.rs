@@ -532,8 +532,9 @@ impl Trial<'_, '_> {
                 }
             }
         }
-        let (old, new) = (&self.request.old, &self.request.new);
+        let Reading { old, new, .. } = &*explanation.reading;
         out.warnings.extend(exact::suspicious_text_warnings(self.file, old, new));
+        let (old, new) = (&self.request.old, &self.request.new);
         out.warnings.extend(exact::added_blank_line_warning(old, new).map(str::to_owned));
         let explained = Explained::new(self.request, self.file, splices, out);
         Explained { is_guess, ..explained }
