@@ -13,7 +13,7 @@ use memchr::memmem::{self, Finder};
 use super::fold::is_word_char;
 use super::indent::{TAB_WIDTH, columns};
 use super::source_file::SourceFile;
-use super::verdict::NEAR;
+use super::weigh::letters;
 use super::{Explained, Verdict, escapes, indent_of, placeholder, reading, refuse};
 use crate::edit::{EditRequest, Expected, Explanation, Refusal, Rewrite, Rung, Splice};
 use crate::language::Lexed;
@@ -123,37 +123,49 @@ fn named_elsewhere(
     if is_taken(near) || !(1..=file.lines().len()).contains(&near) {
         return None;
     }
-    let quoted: Vec<&str> = old.lines().map(str::trim).take(MAX_NAMED + 1).collect();
-    if quoted.len() > MAX_NAMED {
-        return None;
-    }
+    let count = old.lines().count();
     let around = |range: &Range<usize>| {
         let (above, below) = (&file.text[..range.start], &file.text[range.end..]);
         (above.rsplit('\n').next(), below.split('\n').next())
     };
-    let first = near.saturating_sub(quoted.len()) + 1;
+    let first = near.saturating_sub(count) + 1;
     let start = file.snapshot.lines().start(first);
     let hits = memmem::find_iter(&file.text.as_bytes()[start..], new).take(MAX_HITS);
     let mut hits = hits.map(|at| start + at..start + at + new.len());
     let is_made = |hit: &Range<usize>| {
         let at = number(hit.start);
-        (at..at + quoted.len()).contains(&near) && around(hit) == around(&ranges[0])
+        (at..at + count).contains(&near) && around(hit) == around(&ranges[0])
     };
     if new.contains(is_word_char)
         && let Some(made) = hits.find(is_made)
     {
         return Some(refuse::already_applied(number(made.start)));
     }
-    // The line would be in a place where this line of the quote stands.
-    let stands = |(at, quote): (usize, &&str)| {
-        let lines = (near + at + 1).saturating_sub(quoted.len()).max(1)..=near + at;
+    let is_changed = share_at_line(file, old, near, is_taken) > 0.0;
+    is_changed.then(|| refuse::changed_at_named_line(request, lines, near))
+}
+
+/// The share of `old`, by letters, that stands where line `near` would be in its place, without the lines
+/// that are taken, and of lines with words.
+pub(super) fn share_at_line(
+    file: &SourceFile<'_>,
+    old: &str,
+    near: usize,
+    is_taken: impl Fn(usize) -> bool,
+) -> f64 {
+    let quoted: Vec<&str> = old.lines().map(str::trim).take(MAX_NAMED + 1).collect();
+    if quoted.len() > MAX_NAMED || is_taken(near) {
+        return 0.0;
+    }
+    let stands = |(at, quote): &(usize, &str)| {
+        let mut lines = (near + at + 1).saturating_sub(quoted.len()).max(1)..=near + at;
         let is_there = |line: usize| {
             line <= file.lines().len() && file.body(line - 1).trim() == *quote && !is_taken(line)
         };
-        quote.contains(is_word_char) && lines.into_iter().any(is_there)
+        quote.contains(is_word_char) && lines.any(is_there)
     };
-    let is_changed = quoted.iter().enumerate().any(stands);
-    is_changed.then(|| refuse::changed_at_named_line(request, lines, near))
+    let standing = quoted.iter().copied().enumerate().filter(stands);
+    letters(standing.map(|(_, quote)| quote)) / letters(old.lines()).max(1.0)
 }
 
 /// The most lines of a quote that are looked for at the line that the call names.

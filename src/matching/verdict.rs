@@ -19,7 +19,9 @@ use super::nearest::overlap;
 use super::reading::Reading;
 use super::source_file::{SourceFile, line_key};
 use super::{Explained, Verdict, exact, placeholder, refuse, veto};
-use crate::edit::{EditRequest, Expected, OutcomeDiff, Rung, Splice, apply_splices, short_diff};
+use crate::edit::{
+    EditRequest, Expected, OutcomeDiff, Refusal, Rung, Splice, apply_splices, short_diff,
+};
 use crate::text::{LineEnding, LineSpan, Snapshot, merge_ranges};
 
 /// Weighs every explanation of a call that is not in the file as it was sent.
@@ -217,6 +219,9 @@ impl Trial<'_, '_> {
             let here = best.lines.start + 1;
             return Verdict::Refused(refuse::closer_elsewhere(self.request, here, line));
         }
+        if let Some(refusal) = self.changed_where_named(&best, &found) {
+            return Verdict::Refused(refusal);
+        }
         // A placeholder that new_str adds in code would replace lines if it was written as it is.
         let Reading { old, new, .. } = &*best.reading;
         if let Some(placeholder) = placeholder::introduced(old, new, self.file) {
@@ -249,6 +254,26 @@ impl Trial<'_, '_> {
             || near >= explanation.lines.end + NEAR;
         let named = self.forbidden.iter().find(|(_, lines)| lines.contains(&near));
         named.filter(|_| is_far).map(|(_, lines)| lines.start + 1)
+    }
+
+    /// The refusal of a call that could mean several places, none of them at `near_line`, where it stands
+    /// in part.
+    fn changed_where_named(&self, best: &Explanation, others: &[Explanation]) -> Option<Refusal> {
+        let is_one = self.request.expected == Expected::default();
+        let near = self.request.near_line.filter(|near| is_one && *near > 0)?;
+        let is_rival = |e: &&Explanation| {
+            e.splice().is_some()
+                && e.cost < best.cost + 2.0 * MARGIN
+                && !overlap(&e.lines, &best.lines)
+        };
+        let rivals = || others.iter().filter(is_rival).chain([best]);
+        let is_taken = |line: usize| rivals().any(|e| e.lines.contains(&(line - 1)));
+        let mut lines: Vec<usize> = rivals().map(|e| e.lines.start + 1).collect();
+        lines.sort_unstable();
+        lines.dedup();
+        let is_changed = lines.len() > 1
+            && exact::share_at_line(self.file, &best.reading.old, near, is_taken) >= PLAIN_SHARE;
+        is_changed.then(|| refuse::changed_at_named_line(self.request, &lines, near))
     }
 
     /// Charges what is farther from `near_line` than something else.
