@@ -28,6 +28,8 @@ const MAX_ANCHORS: usize = 40;
 const MIN_SHARE: f64 = 0.15;
 /// Alignments that are this much worse than the best of their band are no rivals.
 const RIVAL: f64 = 60.0;
+/// Those with this share of the best are rivals all the same.
+const RIVAL_SHARE: f64 = 0.3;
 /// The most alignments of one band.
 const MAX_ALIGNMENTS: usize = 8;
 /// The most lines of the text times the width of a band.
@@ -198,7 +200,7 @@ impl<'a, 't> Text<'a, 't> {
             best = row;
         }
         let top = best.iter().copied().fold(NEVER, f64::max);
-        let mut ends: Vec<usize> = (0..=width).filter(|&d| best[d] > top - RIVAL).collect();
+        let mut ends: Vec<usize> = (0..=width).filter(|&d| best[d] > (top - RIVAL).min(RIVAL_SHARE * top)).collect();
         ends.sort_by(|&a, &b| best[b].total_cmp(&best[a]));
         let mut out: Vec<Vec<Link>> = Vec::new();
         for links in ends.into_iter().filter_map(|d| self.trace(&steps, width, d, band.start)) {
