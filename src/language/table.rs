@@ -116,7 +116,14 @@ pub(super) const LANGUAGES: &[Language] = &[
     Language {
         name: "c#",
         extensions: &["cs"],
-        quotes: &[RAW_TRIPLE, VERBATIM, Quote { open: "@$\"", ..VERBATIM }, DOUBLE, SINGLE],
+        quotes: &[
+            quote("\"\"\"\"", QuoteEscape::None, QuoteExtent::Lines),
+            RAW_TRIPLE,
+            VERBATIM,
+            Quote { open: "@$\"", ..VERBATIM },
+            DOUBLE,
+            SINGLE,
+        ],
         lex_support: LexSupport::Tokens,
         ..SLASHES
     },

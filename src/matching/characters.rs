@@ -5,7 +5,6 @@ use std::ops::Range;
 use super::call::Call;
 use super::costs::Difference;
 use super::fold;
-use super::indent_of;
 use super::places::Place;
 use super::source_file::SourceFile;
 
@@ -32,22 +31,22 @@ impl CharacterMap {
             let there = link.map(|link| file.text[link.bytes.clone()].trim());
             there == Some(new.trim()) && new.trim() != call.old[old].trim()
         };
-        if call.old.iter().all(|line| line.is_ascii()) {
+        if call.old.iter().all(|line| line.is_ascii())
+            || !differences.iter().any(differs)
+            || call.new.iter().enumerate().any(is_mended)
+        {
             return vec![Self::default()];
         }
         // `None` where the file has several texts for one of the call.
         let mut seen: Vec<(&str, Option<&str>)> = Vec::new();
         let has_other_words =
             |d: &Option<Difference>| matches!(d, Some(Difference::Words | Difference::Comment));
-        let shows_all =
-            differences.iter().any(differs) && !call.new.iter().enumerate().any(is_mended);
         let links = place.links.iter().zip(differences);
         for (link, _) in links.filter(|(link, d)| link.is_pair() && !has_other_words(d)) {
-            let mut pairs = strays(call.old[link.old.start], file.body(link.lines.start));
-            if shows_all {
-                let there = &file.text[link.bytes.clone()];
-                pairs.extend(look_alikes(call.old[link.old.start], there));
-            }
+            let (quoted, there) = (call.old[link.old.start], &file.text[link.bytes.clone()]);
+            let strays = UNSEEN.iter().filter(|c| quoted.contains(**c) && !there.contains(**c));
+            let mut pairs = look_alikes(quoted, there);
+            pairs.extend(strays.map(|c| (*c, "")));
             for (from, to) in pairs.into_iter().filter(|(from, _)| !from.is_ascii()) {
                 match seen.iter_mut().find(|(known, _)| *known == from) {
                     Some((_, target)) => *target = target.filter(|target| *target == to),
@@ -77,13 +76,8 @@ impl CharacterMap {
     }
 }
 
-/// What nobody sees in a line of the call, and the file's line has not: blanks of its indentation that are
-/// no spaces, and characters without a width.
-fn strays<'a>(call: &'a str, file: &str) -> Vec<(&'a str, &'a str)> {
-    let blanks = indent_of(call).matches(|c: char| !c.is_ascii()).map(|blank| (blank, " "));
-    let unseen = call.matches(|c| fold::plain_char(c).is_none()).map(|c| (c, ""));
-    blanks.chain(unseen).filter(|(c, _)| !file.contains(c)).collect()
-}
+/// Characters without a width that no text has for a reason.
+const UNSEEN: [&str; 3] = ["\u{200b}", "\u{2060}", "\u{feff}"];
 
 /// The characters of two lines as pairs of (text in the call, text in the file). Empty if the lines
 /// differ in length once look-alikes are the same.

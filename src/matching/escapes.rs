@@ -143,29 +143,33 @@ fn has_break(text: &str) -> bool {
 }
 
 /// Whether a line break that comes out of an escape in `new` may be one of a literal or a comment, so that
-/// it splits a line: what follows is less deep than all lines of `old`, or where some of these are at the
-/// margin, what is above or below is only a part of a line.
+/// it splits a line: what follows is less deep than all lines of `old`, or at the margin, what is above or
+/// below is only a part of a line, as nothing is in `old`.
 fn may_split(old: &str, new: &str) -> bool {
     let depth = |line: &str| line.len() - line.trim_start().len();
     let full = || old.lines().filter(|line| !line.trim().is_empty());
     let known: HashSet<&str> = full().map(str::trim).collect();
     let least = full().map(depth).min().unwrap_or_default();
-    let lines: Vec<&str> = new.lines().collect();
-    lines.windows(2).any(|pair| {
-        let (above, below) = (pair[0], pair[1]);
+    let ends =
+        |above: &str| above.ends_with(|c: char| c.is_ascii_digit() || ";{}()[],:>\"'".contains(c));
+    let is_part = |above: &str, below: &str| {
         let count = |marks: &str| above.chars().filter(|c| marks.contains(*c)).count();
-        let is_part = || {
-            !above.ends_with(|c: char| c.is_ascii_digit() || ";{}()[],:>\"'".contains(c))
-                && (words(below).nth(1).is_none()
-                    || count("([{") != count(")]}")
-                    || above.ends_with('`') && below.starts_with('`'))
-        };
+        !ends(above)
+            && (words(below).nth(1).is_none()
+                || count("([{") != count(")]}")
+                || above.ends_with('`') && below.starts_with('`'))
+    };
+    let pairs = |text: &str, is_such: &dyn Fn(&str, &str) -> bool| {
+        text.lines().zip(text.lines().skip(1)).any(|(above, below)| is_such(above, below))
+    };
+    let has_parts = pairs(old, &is_part);
+    pairs(new, &|above, below| {
         above.contains(is_word_char)
             && !below.trim().is_empty()
             && !known.contains(below.trim())
             && (above.ends_with([' ', '\t'])
-                || depth(below) < least
-                || depth(below) == 0 && is_part())
+                || depth(below) < least && !ends(above)
+                || depth(below) == 0 && !has_parts && is_part(above, below))
     })
 }
 

@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use memchr::memmem::{self, Finder};
 
+use super::costs::PLAIN_SHARE;
 use super::fold::is_word_char;
 use super::indent::{TAB_WIDTH, columns};
 use super::source_file::SourceFile;
@@ -116,11 +117,15 @@ fn named_elsewhere(
     lines: &[usize],
 ) -> Option<Refusal> {
     let (old, new) = (&request.old, &request.new);
-    let near = request.near_line?;
+    let near = request.near_line.filter(|near| (1..=file.lines().len()).contains(near))?;
     let number = |at| file.snapshot.lines().number_at(at);
     let span = |range: &Range<usize>| number(range.start)..number(range.end - 1) + 1;
-    let is_taken = |line: usize| ranges.iter().any(|range| span(range).contains(&line));
-    if is_taken(near) || !(1..=file.lines().len()).contains(&near) {
+    // They are in order, and none reaches into the next one.
+    let is_taken = |line: usize| {
+        let at = ranges.partition_point(|range| span(range).end <= line);
+        ranges.get(at).is_some_and(|range| span(range).contains(&line))
+    };
+    if is_taken(near) {
         return None;
     }
     let count = old.lines().count();
@@ -141,12 +146,12 @@ fn named_elsewhere(
     {
         return Some(refuse::already_applied(number(made.start)));
     }
-    let is_changed = share_at_line(file, old, near, is_taken) > 0.0;
+    let is_changed = share_at_line(file, old, near, is_taken) >= PLAIN_SHARE;
     is_changed.then(|| refuse::changed_at_named_line(request, lines, near))
 }
 
-/// The share of `old`, by letters, that stands where line `near` would be in its place, without the lines
-/// that are taken, and of lines with words.
+/// The share of `old`, by letters, that stands where line `near` would be in its place. Only lines with words
+/// that are not taken count.
 pub(super) fn share_at_line(
     file: &SourceFile<'_>,
     old: &str,
@@ -154,7 +159,8 @@ pub(super) fn share_at_line(
     is_taken: impl Fn(usize) -> bool,
 ) -> f64 {
     let quoted: Vec<&str> = old.lines().map(str::trim).take(MAX_NAMED + 1).collect();
-    if quoted.len() > MAX_NAMED || is_taken(near) {
+    let is_line = (1..=file.lines().len()).contains(&near);
+    if quoted.len() > MAX_NAMED || !is_line || is_taken(near) {
         return 0.0;
     }
     let stands = |(at, quote): &(usize, &str)| {

@@ -16,7 +16,7 @@ use super::places::{Link, LinkKind, Place};
 use super::reading::parse_line_number;
 use super::shape::is_among;
 use super::source_file::{SourceFile, line_key};
-use crate::language::{Language, Lexed, TokenKind};
+use crate::language::{Language, TokenKind};
 
 /// Why an explanation is forbidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,8 +29,6 @@ pub(super) enum Forbidden {
     Meaningful(Difference),
     /// Code that the call keeps has other words beside a change, or in a short quote.
     OtherWords,
-    /// The call quotes code, and the place is in a comment.
-    CommentedOut,
     /// New lines have the marks of a diff.
     Marks,
     /// A placeholder is dropped or moved, and what it stands for would go or move unseen.
@@ -159,45 +157,28 @@ pub(super) fn other_closer(file: &SourceFile<'_>, call: &Call<'_>, place: &Place
         && !words.any(|(old, there)| [old, there].map(indent_of) == shift)
 }
 
-/// Old code in a comment is not the code that the call quotes. Where all is as quoted, that is meant.
-pub(super) fn commented_out(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> bool {
-    let Some(language) = file.language.filter(|language| language.is_code()) else { return false };
-    let is_code = |line: &str| line.contains(['=', '(', '{', ';', '<']);
-    let is_quoted = || call.old.iter().any(|line| language.is_comment(line));
-    let is_as_quoted = |link: &Link| link.is_pair() && link.text(file) == call.old[link.old.start];
-    if place.links.iter().all(is_as_quoted) || !call.old.iter().any(|l| is_code(l)) || is_quoted() {
-        return false;
-    }
-    let Range { start, end } = place.bytes();
-    let text = &file.text[start..end];
-    let start = start + text.len() - text.trim_start().len();
-    let is_comment = |lexed: &Lexed| {
-        [start, end.saturating_sub(1)].map(|at| lexed.kind_at(at)) == [TokenKind::Comment; 2]
-    };
-    file.lexed().is_some_and(is_comment)
-}
-
 /// The evidence of lines that nobody adds a second time.
 pub(super) const TELLING: f64 = 10.0;
 
 /// What the call adds above or below all that it quotes does not stand there already.
 pub(super) fn beside(file: &SourceFile<'_>, call: &Call<'_>, lines: &Range<usize>) -> bool {
     // The operations go from an edge of the call inwards, the lines of the file from the place outwards.
-    let is_there =
-        |ops: &mut dyn Iterator<Item = &LineOp>, there: &mut dyn Iterator<Item = usize>| {
-            let with_words = ops.filter(|op| call.line(op).contains(is_word_char));
-            let added = with_words.map_while(|op| match *op {
-                LineOp::Insert(new) => Some(call.new[new]),
-                _ => None,
-            });
-            let added: Vec<&str> = added.collect();
-            let mut there = there.filter(|&at| file.body(at).contains(is_word_char));
-            // A second `</div>` or `end` may be what was missing.
-            added.iter().map(|line| file.bits(line)).sum::<f64>() >= TELLING
-                && added.iter().rev().all(|line| {
-                    there.next().is_some_and(|there| file.keys()[there] == line_key(line))
-                })
-        };
+    let is_there = |ops: &mut dyn Iterator<Item = &LineOp>,
+                    there: &mut dyn Iterator<Item = usize>| {
+        let with_words = ops.filter(|op| call.line(op).contains(is_word_char));
+        let added = with_words.map_while(|op| match *op {
+            LineOp::Insert(new) => Some(call.new[new]),
+            _ => None,
+        });
+        let added: Vec<&str> = added.collect();
+        let mut there = there.filter(|&at| file.body(at).contains(is_word_char));
+        // A second `</div>` or `end` may be what was missing.
+        added
+            .iter()
+            .rev()
+            .all(|line| there.next().is_some_and(|there| file.keys()[there] == line_key(line)))
+            && added.iter().map(|line| file.bits(line)).sum::<f64>() >= TELLING
+    };
     let Range { start, end } = *lines;
     is_there(&mut call.ops.iter(), &mut (0..start).rev())
         || is_there(&mut call.ops.iter().rev(), &mut (end..file.lines().len()))

@@ -211,6 +211,16 @@ impl LevelWidths {
         }
     }
 
+    /// Whether a step of the call is as many levels as one of the file, both in columns.
+    pub(super) fn are_same_step(self, sent: usize, there: usize) -> bool {
+        let call = match self.tabs {
+            Some(_) => Some(TAB_WIDTH),
+            None => self.call.filter(|_| self.shown_by_old),
+        };
+        let file = self.file.unwrap_or(TAB_WIDTH);
+        call.is_some_and(|call| sent.is_multiple_of(call) && there == sent / call * file)
+    }
+
     /// The width of a tab of the call in the file's spaces.
     fn tab(self) -> Option<usize> {
         let (tabs, file) = (self.tabs.unwrap_or(1), self.file?);
@@ -230,7 +240,7 @@ pub(super) fn fit(
     let pairs: Vec<Pair<'_>> = pairs.iter().map(|(a, b)| (a.as_ref(), b.as_ref())).collect();
     // A step of old_str may be several levels, so other widths are tried, too.
     let common = common_divisor(pairs.iter().map(|(from, _)| from.len()))
-        .filter(|&all| levels.tentative.is_none_or(|step| step == all));
+        .filter(|&all| levels.tentative.is_none_or(|step| all > 1 && !divides(step, all)));
     let others = [levels.tentative, common].into_iter().filter(Option::is_some);
     for call in iter::once(levels.call).chain(others) {
         let rules = fit_rules(&pairs, LevelWidths { call, ..levels });

@@ -106,7 +106,15 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
     }
     let leaves_wrong =
         |pair: &Pair<'_>| call.fate(pair.old) == Fate::Kept && pair.sent != pair.there;
+    let outermost = lines.code.iter().map(|pair| depth(pair.there)).min().unwrap_or(0);
+    let leaves_place = |line: &NewLine<'_>| {
+        line.old.is_none()
+            && !line.is_unmapped
+            && depth(line.sent) < outermost
+            && !belongs_at_margin(file, call, line.at)
+    };
     let is_guess = moves_wrong
+        || lines.full().any(leaves_place)
         || lines.code.iter().any(leaves_wrong)
         || lines.moves_everything()
         || call.rescales() && !lines.shared.iter().any(|shared| shared.new == shared.there);
@@ -358,14 +366,18 @@ impl<'p> Lines<'p> {
         }
         let beside = |near: &Pair<'p>| {
             if let Some(deeper) = sent.strip_prefix(near.sent) {
-                let is_shown = rule.is_some() || self.levels.are_known(deeper);
+                let is_right = near.sent == near.there && !near.sent.is_empty();
+                let is_shown = rule.is_some()
+                    || is_right && line.old.is_none()
+                    || self.levels.are_known(deeper);
                 return Some((near.there.to_owned() + &self.levels.scale(deeper), is_shown));
             }
             let step = self.levels.scale(near.sent.strip_prefix(sent)?);
             let indent = near.there.get(..near.there.len().checked_sub(step.len())?)?;
             Some((indent.to_owned(), rule.is_some()))
         };
-        let is_moved = |pair: &&Pair<'p>| self.call.fate(pair.old) == Fate::Moved;
+        let is_moved =
+            |pair: &&Pair<'p>| self.call.fate(pair.old) == Fate::Moved && !pair.sent.is_empty();
         if let Some(moved) = line.pair.as_ref().filter(is_moved).and_then(beside) {
             return moved;
         }
@@ -492,16 +504,22 @@ impl<'p> Lines<'p> {
             let new = self.call.successor(pair.old).filter(|_| is_moved)?;
             Some(step(pair.sent, indent_of(self.call.new[new])))
         };
-        let moves = |at: usize, by: isize| {
+        let moves_right = |at: usize, by: isize| {
             self.code.get(at).is_some_and(|p| p.sent == p.there && moved_by(p) == Some(by))
         };
-        let is_right = |pair: &Pair<'_>| pair.sent == pair.there;
-        let mut code = self.code.iter().enumerate().filter(|_| self.code.iter().any(is_right));
-        code.any(|(at, pair)| {
+        let is_right = |pair: &&Pair<'_>| pair.sent == pair.there;
+        let Some(right) = self.code.iter().find(is_right) else { return false };
+        // A wrap moves all lines by a level, and mends the mistake of one.
+        let unit = self.file.indent_unit().unwrap_or(TAB_WIDTH).cast_signed();
+        let moves = [moved_by(right), Some(unit)];
+        self.code.iter().enumerate().any(|(at, pair)| {
             let by = moved_by(pair).filter(|_| pair.sent != pair.there);
             by.is_some_and(|by| {
-                by != step(pair.sent, pair.there)
-                    || by != 0 && (moves(at.wrapping_sub(1), by) || moves(at + 1, by))
+                let mends = step(pair.sent, pair.there);
+                by != mends && !moves.contains(&Some(by - mends))
+                    || by == mends
+                        && by != 0
+                        && (moves_right(at.wrapping_sub(1), by) || moves_right(at + 1, by))
             })
         })
     }
@@ -584,6 +602,7 @@ impl<'p> Lines<'p> {
                 || sent <= 0
                 || result == unit
                 || result == sent.cast_unsigned()
+                || self.levels.are_same_step(sent.cast_unsigned(), result)
         })
     }
 

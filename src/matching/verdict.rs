@@ -130,7 +130,7 @@ const MAX_VETOED: usize = 16;
 const FAR: usize = 50;
 
 /// How many lines farther from `near_line` is as near.
-pub(super) const NEAR: usize = 3;
+const NEAR: usize = 3;
 
 /// The most offsets of `old_str` in `new_str` that are compared with the file.
 const MAX_OFFSETS: usize = 16;

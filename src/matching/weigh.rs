@@ -342,9 +342,6 @@ impl<'c> Scales<'c> {
         {
             self.forbidden = Some(Forbidden::AddedTwice);
         }
-        if forbidden::commented_out(file, call, place) {
-            self.forbidden = Some(Forbidden::CommentedOut);
-        }
         if forbidden::marks(file, call) {
             self.forbidden = Some(Forbidden::Marks);
         }

@@ -200,7 +200,8 @@ impl<'a, 't> Text<'a, 't> {
             best = row;
         }
         let top = best.iter().copied().fold(NEVER, f64::max);
-        let mut ends: Vec<usize> = (0..=width).filter(|&d| best[d] > (top - RIVAL).min(RIVAL_SHARE * top)).collect();
+        let mut ends: Vec<usize> =
+            (0..=width).filter(|&d| best[d] > (top - RIVAL).min(RIVAL_SHARE * top)).collect();
         ends.sort_by(|&a, &b| best[b].total_cmp(&best[a]));
         let mut out: Vec<Vec<Link>> = Vec::new();
         for links in ends.into_iter().filter_map(|d| self.trace(&steps, width, d, band.start)) {
