@@ -79,10 +79,22 @@ pub(super) fn report<T: JsonSchema>() -> Value {
     settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
-/// Removes keywords that clients do not use.
+/// Removes keywords that clients do not use, and splits a type with `null` into a union of two.
 fn simplify_output(schema: &mut Schema) {
-    schema.remove("title");
-    schema.remove("format");
+    let Some(object) = schema.as_object_mut() else { return };
+    object.remove("title");
+    object.remove("format");
+    if let Some(Value::Array(types)) = object.get("type")
+        && let [only, Value::String(null)] = types.as_slice()
+        && null == "null"
+    {
+        let only = only.clone();
+        let description = object.remove("description");
+        object.insert("type".into(), only);
+        let own = std::mem::take(object);
+        object.insert("anyOf".into(), json!([own, { "type": "null" }]));
+        object.extend(description.map(|text| ("description".to_owned(), text)));
+    }
 }
 
 /// Reduces an input schema to what every model interface accepts: without `null` for optional values
