@@ -176,9 +176,7 @@ impl LevelWidths {
         let level = |indent: &str, unit: Option<usize>| match indent.bytes().all(|b| b == b'\t') {
             true => Some(indent.len()),
             false if indent.bytes().any(|b| b != b' ') => None,
-            false => unit
-                .filter(|unit| columns(indent, 0).is_multiple_of(*unit))
-                .map(|unit| indent.len() / unit),
+            false => unit.filter(|it| indent.len().is_multiple_of(*it)).map(|it| indent.len() / it),
         };
         let level_sent = level(sent, self.call);
         sent == there || level_sent.is_some() && level_sent == level(there, self.file)
@@ -201,24 +199,20 @@ impl LevelWidths {
 
     /// Whether a step of indentation in the call is whole levels, and what these are in the file.
     pub(super) fn are_known(self, step: &str) -> bool {
-        match self.file {
-            Some(file) => {
-                let is_whole = |unit: usize| step.len().is_multiple_of(unit);
-                let is_same = self.tentative == Some(file) && is_whole(file);
-                !step.contains('\t') && (is_same || self.call.is_some_and(is_whole))
-            }
-            None => step.bytes().all(|byte| byte == b'\t'),
-        }
+        let Some(file) = self.file else { return step.bytes().all(|byte| byte == b'\t') };
+        let is_whole = |unit: usize| step.len().is_multiple_of(unit);
+        let is_same = self.tentative == Some(file) && is_whole(file);
+        !step.contains('\t') && (is_same || self.call.is_some_and(is_whole))
     }
 
     /// Whether a step of the call is as many levels as one of the file, both in columns.
-    pub(super) fn are_same_step(self, sent: usize, there: usize) -> bool {
+    pub(super) fn are_same_step(self, sent: isize, there: isize) -> bool {
         let call = match self.tabs {
             Some(_) => Some(TAB_WIDTH),
             None => self.call.filter(|_| self.shown_by_old),
         };
-        let file = self.file.unwrap_or(TAB_WIDTH);
-        call.is_some_and(|call| sent.is_multiple_of(call) && there == sent / call * file)
+        let (call, file) = (call.map(usize::cast_signed), self.file.unwrap_or(TAB_WIDTH));
+        call.is_some_and(|call| sent % call == 0 && there == sent / call * file.cast_signed())
     }
 
     /// The width of a tab of the call in the file's spaces.

@@ -9,9 +9,10 @@ use super::call::{Call, Fate};
 use super::costs::{AS_SENT, Difference, IRREGULAR, MOVED, ODD};
 use super::fold::is_word_char;
 use super::indent::{IndentRule, LevelWidths, TAB_WIDTH, depth, fit, indent_of};
+use super::margin::belongs_at_margin;
 use super::new_literals::{heredoc_lines, literal_lines};
 use super::places::{Link, LinkKind, Place};
-use super::shape::{first_word, is_among, leaves, line_of, odd_by_itself, odd_lines};
+use super::shape::{line_of, odd_by_itself, odd_lines};
 use super::source_file::{SourceFile, line_key};
 
 /// The indentation of every line of `new_str` under one map.
@@ -44,44 +45,16 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
     let base = if rules.is_empty() { IRREGULAR } else { Difference::Indentation.cost() };
     let map = |how, frames: Vec<Frame>, mapped: &[String], is_guess| {
         let (price, moves_kept) = (base + lines.price(&frames), !frames.contains(&Frame::Call));
-        let indents = frames.iter().zip(as_sent.iter().zip(mapped));
-        let indents = indents.map(|(frame, (sent, mapped))| match frame {
-            Frame::Call => mapped,
-            Frame::File => sent,
+        let indents = (0..frames.len()).map(|at| match frames[at] {
+            Frame::Call => mapped[at].clone(),
+            Frame::File => as_sent[at].clone(),
         });
-        let indents = indents.cloned().collect();
+        let indents = indents.collect();
         IndentMap { how: Some(how), price, indents, is_guess, moves_kept }
     };
-    // No rule of a file without them makes blanks behind tabs.
-    let is_mixed = |indent: &str| indent.contains('\t') && indent.contains(' ');
-    let goes_on = |at: usize| {
-        call.new[at].trim_start().starts_with('*')
-            || at > 0 && call.new[at - 1].trim_end().ends_with('\\')
-    };
-    // Where one of two lines is right, either may show the depth of new ones.
-    let is_unclear = lines.lost.is_some_and(|lost| lost.sent == lost.there) && lines.code.len() < 3;
     let mut out = Vec::new();
     for rule in rules.iter().map(Some).chain(rules.is_empty().then_some(None)) {
-        let mut is_guess = is_unclear || rule.is_some_and(|rule| lines.is_torn(rule));
-        let mut indents = as_sent.clone();
-        for line in lines.full() {
-            let (indent, is_shown) = match line.is_unmapped {
-                true => (line.sent.to_owned(), true),
-                false => lines.indent(line, rule),
-            };
-            let may_stay = || line.is_new_text || belongs_at_margin(file, call, line.at);
-            is_guess |= !is_shown
-                || indent != line.sent
-                    && is_mixed(&indent)
-                    && !goes_on(line.at)
-                    && !file.mixes_indentation()
-                || indent != line.sent && may_stay()
-                || lines.contradicts_first(line, &indent);
-            indents[line.at] = indent;
-        }
-        is_guess |= !lines.keeps_order(&indents)
-            || !lines.opens_by_levels(&indents)
-            || lines.moves_everything();
+        let (indents, is_guess) = lines.mapped(rule);
         let how = "new lines re-indented like the lines of the old text";
         out.push(map(how, vec![Frame::Call; indents.len()], &indents, is_guess));
     }
@@ -106,11 +79,10 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
     }
     let leaves_wrong =
         |pair: &Pair<'_>| call.fate(pair.old) == Fate::Kept && pair.sent != pair.there;
-    let outermost = lines.code.iter().map(|pair| depth(pair.there)).min().unwrap_or(0);
     let leaves_place = |line: &NewLine<'_>| {
         line.old.is_none()
             && !line.is_unmapped
-            && depth(line.sent) < outermost
+            && depth(line.sent) < lines.outermost()
             && !belongs_at_margin(file, call, line.at)
     };
     let is_guess = moves_wrong
@@ -191,7 +163,20 @@ struct NewLine<'p> {
     says: Option<Frame>,
 }
 
-impl NewLine<'_> {
+impl<'p> NewLine<'p> {
+    /// Line `at` of `new_str`, which stays or goes as the map says.
+    fn new(call: &Call<'p>, at: usize, pair: Option<Pair<'p>>, old_above: usize) -> Self {
+        let (sent, is_blank) = (indent_of(call.new[at]), call.new[at].trim().is_empty());
+        let says = match pair.filter(|pair| !is_blank && pair.sent != pair.there) {
+            Some(pair) if sent == pair.sent => Some(Frame::Call),
+            Some(pair) if sent == pair.there => Some(Frame::File),
+            _ => None,
+        };
+        let old = call.partner(at).map(|old| indent_of(call.old[old]));
+        let (is_unmapped, is_new_text) = (false, false);
+        Self { at, sent, is_blank, old, pair, old_above, is_unmapped, is_new_text, says }
+    }
+
     /// Whether it is as deep as in `old_str`.
     fn keeps_depth(&self) -> bool {
         self.old == Some(self.sent)
@@ -205,6 +190,36 @@ struct Shared<'p> {
     old: &'p str,
     new: &'p str,
     there: &'p str,
+}
+
+/// The pair of a line of `old_str`.
+fn pair_of<'p>(pairs: &[Pair<'p>], old: usize) -> Option<Pair<'p>> {
+    let at = pairs.binary_search_by_key(&old, |pair| pair.old).ok()?;
+    Some(pairs[at])
+}
+
+/// The widths of levels that a call shows, with its first lines and without them. Lines of literals show a
+/// level only where those of code show none.
+fn level_widths(
+    file: &SourceFile<'_>,
+    call: &Call<'_>,
+    pairs: &[Pair<'_>],
+    literals: &[(usize, usize)],
+) -> [LevelWidths; 2] {
+    let in_literal = |old: usize| pair_of(pairs, old).is_some_and(|pair| pair.in_literal);
+    let is_code = |new: &usize| {
+        literals.binary_search_by_key(new, |(at, _)| *at).is_err()
+            && !call.partner(*new).is_some_and(in_literal)
+    };
+    let old = (0..call.old.len()).filter(|old| !in_literal(*old)).map(|old| call.old[old]);
+    let new = (0..call.new.len()).filter(is_code).map(|new| call.new[new]);
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.collect(), new.collect());
+    let of = |old: &[&str], new: &[&str]| {
+        let after_first = [old, new].map(|lines| lines.get(1..).unwrap_or_default());
+        [[old, new], after_first].map(|[old, new]| LevelWidths::new(file, old, new))
+    };
+    let widths = of(&old, &new);
+    if widths[0].are_shown() { widths } else { of(&call.old, &call.new) }
 }
 
 /// The lines of a call at a place.
@@ -231,44 +246,16 @@ impl<'p> Lines<'p> {
         pairs: Vec<Pair<'p>>,
     ) -> Self {
         let code: Vec<Pair<'p>> = pairs.iter().filter(|pair| !pair.in_literal).copied().collect();
-        let indents: Vec<(&str, &str)> = code.iter().map(|pair| (pair.sent, pair.there)).collect();
         let literals = literal_lines(file, &call.new);
-        let mut is_text = vec![false; call.new.len()];
-        literals.iter().for_each(|(at, _)| is_text[*at] = true);
-        let in_literal = |old: usize| {
-            let pair = pairs.binary_search_by_key(&old, |pair| pair.old);
-            pair.is_ok_and(|at| pairs[at].in_literal)
-        };
-        let old = (0..call.old.len()).filter(|old| !in_literal(*old)).map(|old| call.old[old]);
-        let is_code = |new: &usize| !is_text[*new] && !call.partner(*new).is_some_and(in_literal);
-        let new = (0..call.new.len()).filter(is_code).map(|new| call.new[new]);
-        let (mut old, mut new): (Vec<&str>, Vec<&str>) = (old.collect(), new.collect());
-        // Lines of literals show a level only where those of code show none.
-        if !LevelWidths::new(file, &old, &new).are_shown() {
-            (old, new) = (call.old.clone(), call.new.clone());
-        }
-        let levels = LevelWidths::new(file, &old, &new);
-        let [old, new] = [&old, &new].map(|lines| lines.get(1..).unwrap_or_default());
-        let (rules, first_lost) = fit(&indents, levels, LevelWidths::new(file, old, new));
+        let [levels, after_first] = level_widths(file, call, &pairs, &literals);
+        let indents: Vec<(&str, &str)> = code.iter().map(|pair| (pair.sent, pair.there)).collect();
+        let (rules, first_lost) = fit(&indents, levels, after_first);
         let lost = first_lost.then_some(code[0]);
-        let new = call.new.iter().enumerate().map(|(at, line)| {
-            let (sent, is_blank, old) = (indent_of(line), line.trim().is_empty(), call.partner(at));
-            let pair = old.and_then(|old| pairs.binary_search_by_key(&old, |pair| pair.old).ok());
-            let pair = pair.map(|at| pairs[at]);
-            let says = match pair.filter(|pair| !is_blank && pair.sent != pair.there) {
-                Some(pair) if sent == pair.sent => Some(Frame::Call),
-                Some(pair) if sent == pair.there => Some(Frame::File),
-                _ => None,
-            };
-            let old = old.map(|old| indent_of(call.old[old]));
-            let (old_above, is_unmapped, is_new_text) = (0, false, false);
-            NewLine { at, sent, is_blank, old, pair, old_above, is_unmapped, is_new_text, says }
-        });
-        let mut new: Vec<NewLine<'p>> = new.collect();
-        let mut old_above = 0;
+        let (mut new, mut old_above): (Vec<NewLine<'p>>, usize) = (Vec::new(), 0);
         for op in &call.ops {
             if let Some(at) = op.new_at() {
-                new[at].old_above = old_above;
+                let pair = call.partner(at).and_then(|old| pair_of(&pairs, old));
+                new.push(NewLine::new(call, at, pair, old_above));
             }
             old_above = op.old_at().map_or(old_above, |old| old + 1);
         }
@@ -303,38 +290,70 @@ impl<'p> Lines<'p> {
         self.new.iter().filter(|line| !line.is_blank)
     }
 
+    /// How deep the place is where it is least deep.
+    fn outermost(&self) -> usize {
+        self.code.iter().map(|pair| depth(pair.there)).min().unwrap_or(0)
+    }
+
     /// Whether a line of `new_str` says that it has this indentation.
     fn says(&self, frame: Frame) -> bool {
         self.new.iter().any(|line| line.says == Some(frame))
     }
 
-    /// Whether a line is the first of `new_str`.
-    fn is_first(&self, line: &NewLine<'_>) -> bool {
-        self.full().next().is_some_and(|first| first.at == line.at)
-    }
-
     /// Whether a line is the first of `new_str`, and that of `old_str` has lost its indentation.
     fn is_lost(&self, line: &NewLine<'_>) -> bool {
-        self.lost.is_some() && self.is_first(line)
+        self.lost.is_some() && self.full().next().is_some_and(|first| first.at == line.at)
+    }
+
+    /// The indentation of every line of `new_str` under a rule, and whether the place does not show some.
+    fn mapped(&self, rule: Option<&IndentRule>) -> (Vec<String>, bool) {
+        let (file, new) = (self.file, &self.call.new);
+        // No rule of a file without them makes blanks behind tabs.
+        let is_mixed = |line: &NewLine<'_>, indent: &str| {
+            let goes_on = line.at > 0 && new[line.at - 1].trim_end().ends_with('\\');
+            let is_aligned = goes_on || new[line.at].trim_start().starts_with('*');
+            indent.contains('\t')
+                && indent.contains(' ')
+                && !is_aligned
+                && !file.mixes_indentation()
+        };
+        let may_stay =
+            |line: &NewLine<'_>| line.is_new_text || belongs_at_margin(file, self.call, line.at);
+        // Where one of two lines is right, either may show the depth of new ones.
+        let is_unclear =
+            self.code.len() < 3 && self.lost.is_some_and(|lost| lost.sent == lost.there);
+        let mut is_guess = is_unclear || rule.is_some_and(|rule| self.is_torn(rule));
+        let mut indents: Vec<String> = self.new.iter().map(|line| line.sent.to_owned()).collect();
+        for line in self.full() {
+            let (indent, is_shown) = match line.is_unmapped {
+                true => (line.sent.to_owned(), true),
+                false => self.indent(line, rule),
+            };
+            is_guess |= !is_shown
+                || indent != line.sent && (is_mixed(line, &indent) || may_stay(line))
+                || self.contradicts_first(line, &indent);
+            indents[line.at] = indent;
+        }
+        is_guess |= !self.keeps_levels(&indents) || self.moves_everything();
+        (indents, is_guess)
     }
 
     /// Whether a rule would change new lines that stay as they were sent, and of those beside them that both
     /// strings have none shows that they stay: there is none, or the rule changes none.
     fn is_torn(&self, rule: &IndentRule) -> bool {
         let changes = |line: &&NewLine<'_>| rule.apply(line.sent).as_deref() != Some(line.sent);
+        // A text at the margin has no indentation to lose.
+        let loses = |line: &NewLine<'_>| {
+            let mapped = rule.apply(line.sent);
+            !line.sent.is_empty() && mapped.is_none_or(|it| depth(&it) < depth(line.sent))
+        };
         self.new.chunk_by(|a, b| a.is_unmapped == b.is_unmapped).any(|run| {
-            let (new, shared): (Vec<_>, Vec<_>) =
-                run.iter().filter(|line| line.is_unmapped).partition(|line| line.old.is_none());
-            // A text at the margin has no indentation to lose.
-            let loses = |line: &&NewLine<'_>| {
-                let mapped = rule.apply(line.sent);
-                !line.sent.is_empty() && mapped.is_none_or(|it| depth(&it) < depth(line.sent))
-            };
-            let mut full = new.iter().copied().filter(|line| !line.is_blank).peekable();
-            match shared.is_empty() {
-                true => full.peek().is_some() && full.all(|line| loses(&line)),
-                false => !shared.iter().any(changes) && new.iter().any(changes),
+            let run = run.iter().filter(|line| line.is_unmapped);
+            let (new, shared): (Vec<_>, Vec<_>) = run.partition(|line| line.old.is_none());
+            if !shared.is_empty() {
+                return !shared.iter().any(changes) && new.iter().any(changes);
             }
+            !new.iter().all(|line| line.is_blank) && new.iter().all(|l| l.is_blank || loses(l))
         })
     }
 
@@ -413,11 +432,11 @@ impl<'p> Lines<'p> {
     /// Whether a new line is as deep as the first line of `old_str` in the call and not in the result,
     /// or comes before it, so that it may have lost its indentation instead.
     fn contradicts_first(&self, line: &NewLine<'p>, indent: &str) -> bool {
-        let is_shown = || self.code[1..].iter().any(|pair| pair.sent == line.sent);
-        self.lost.filter(|_| !line.keeps_depth()).is_some_and(|lost| match line.sent == lost.sent {
-            true => indent != lost.there && !is_shown(),
-            false => line.old.is_none() && self.is_first(line),
-        })
+        let Some(lost) = self.lost.filter(|_| !line.keeps_depth()) else { return false };
+        match line.sent == lost.sent {
+            true => indent != lost.there && self.code[1..].iter().all(|it| it.sent != line.sent),
+            false => line.old.is_none() && self.is_lost(line),
+        }
     }
 
     fn shared(&self) -> Vec<Shared<'p>> {
@@ -454,7 +473,7 @@ impl<'p> Lines<'p> {
         let is_shown = self.full().all(|line| is_whole(line.sent))
             && self.says(Frame::File)
             && !self.says(Frame::Call);
-        let outermost = self.code.iter().map(|pair| depth(pair.there)).min().unwrap_or(0);
+        let outermost = self.outermost();
         for line in self.new.iter_mut().filter(|line| !line.is_blank && line.old.is_none()) {
             let is_wrong = wrong.contains(line.sent) && !right.contains(line.sent);
             if is_wrong && !(is_shown && depth(line.sent) >= outermost) {
@@ -467,11 +486,12 @@ impl<'p> Lines<'p> {
     /// lines that the call then moves, of which three count at most, and a mistake of `old_str` alone.
     fn price(&self, frames: &[Frame]) -> f64 {
         let has = |frame| self.full().any(|line| frames[line.at] == frame);
+        let adds_wrong = |line: &NewLine<'_>| line.old.is_none() && line.says == Some(Frame::Call);
         let (by_call, by_file) = (has(Frame::Call), has(Frame::File));
         let is_mixed = by_call && by_file;
-        let adds_wrong = |line: &NewLine<'_>| line.old.is_none() && line.says == Some(Frame::Call);
         let is_unlike = match by_call {
-            true => !by_file && self.says(Frame::File) && !self.says(Frame::Call),
+            true if by_file => true,
+            true => self.says(Frame::File) && !self.says(Frame::Call),
             false => !self.is_as_sent() || self.new.iter().any(adds_wrong),
         };
         let step = |shared: &Shared<'p>| match frames[shared.at] {
@@ -484,8 +504,7 @@ impl<'p> Lines<'p> {
         steps.dedup();
         let runs: f64 = steps.iter().filter(|step| **step != 0).take(3).map(|_| 1.0).sum();
         // Where whose indentation it is changes, that is a move, too.
-        let mixed = f64::from(is_mixed);
-        MOVED * (runs + mixed) + AS_SENT * (f64::from(is_unlike) + mixed)
+        MOVED * (runs + f64::from(is_mixed)) + AS_SENT * f64::from(is_unlike)
     }
 
     /// Whether the call moves all that it has by the same step, and not to where the file has it: then the
@@ -499,28 +518,23 @@ impl<'p> Lines<'p> {
     /// Whether the call moves a line that alone it has at a wrong depth, and not to where the file has it, or
     /// only as it moves a right line beside it.
     fn moves_wrong(&self) -> bool {
-        let moved_by = |pair: &Pair<'_>| {
-            let is_moved = self.call.fate(pair.old) == Fate::Moved;
-            let new = self.call.successor(pair.old).filter(|_| is_moved)?;
-            Some(step(pair.sent, indent_of(self.call.new[new])))
-        };
-        let moves_right = |at: usize, by: isize| {
-            self.code.get(at).is_some_and(|p| p.sent == p.there && moved_by(p) == Some(by))
-        };
         let is_right = |pair: &&Pair<'_>| pair.sent == pair.there;
         let Some(right) = self.code.iter().find(is_right) else { return false };
+        let moved_by = |pair: &Pair<'_>| match self.call.fate(pair.old) {
+            Fate::Moved => Some(step(pair.sent, self.new[self.call.successor(pair.old)?].sent)),
+            _ => None,
+        };
         // A wrap moves all lines by a level, and mends the mistake of one.
         let unit = self.file.indent_unit().unwrap_or(TAB_WIDTH).cast_signed();
         let moves = [moved_by(right), Some(unit)];
-        self.code.iter().enumerate().any(|(at, pair)| {
-            let by = moved_by(pair).filter(|_| pair.sent != pair.there);
-            by.is_some_and(|by| {
-                let mends = step(pair.sent, pair.there);
-                by != mends && !moves.contains(&Some(by - mends))
-                    || by == mends
-                        && by != 0
-                        && (moves_right(at.wrapping_sub(1), by) || moves_right(at + 1, by))
-            })
+        self.code.iter().enumerate().filter(|(_, pair)| !is_right(pair)).any(|(at, pair)| {
+            let Some(by) = moved_by(pair) else { return false };
+            let mends = step(pair.sent, pair.there);
+            if by != mends {
+                return !moves.contains(&Some(by - mends));
+            }
+            let mut beside = self.code.iter().take(at + 2).skip(at.saturating_sub(1));
+            by != 0 && beside.any(|near| is_right(&near) && moved_by(near) == Some(by))
         })
     }
 
@@ -531,11 +545,10 @@ impl<'p> Lines<'p> {
             self.shared.iter().any(|line| line.old != line.there && line.new == side(line))
         };
         let pair = self.code[0];
-        let is_first = || self.call.old[..pair.old].iter().all(|line| line.trim().is_empty());
         is(|line| line.there) && !is(|line| line.old)
             || pair.sent != pair.there
                 && self.full().next().is_some_and(|first| first.sent == pair.there)
-                && is_first()
+                && self.call.old[..pair.old].iter().all(|line| line.trim().is_empty())
     }
 
     /// The first line of `new_str`, if it is less deep than the file has the place, others are not, and
@@ -572,136 +585,47 @@ impl<'p> Lines<'p> {
             odd_lines(file, place, lines).saturating_sub(there)
         };
         let more: Vec<u8> = maps.iter().map(more).collect();
+        let least = more.iter().copied().min().unwrap_or(0);
         // A call without any indentation shows no shape.
         let is_flat = call.old.iter().chain(&call.new).all(|line| indent_of(line).is_empty());
-        let own = if is_flat { 0 } else { odd_by_itself(file, &call.new) };
-        let most = if is_flat { 1 } else { MAX_ODD };
-        let least = more.iter().copied().min().unwrap_or(0);
+        let (own, most) = if is_flat { (0, 1) } else { (odd_by_itself(file, &call.new), MAX_ODD) };
+        let is_guess = (least + there).saturating_sub(there.max(own)) >= most;
         let cheapest =
             |maps: &[IndentMap]| maps.iter().map(|map| map.price).fold(f64::INFINITY, f64::min);
         let before = cheapest(maps);
         for (map, more) in maps.iter_mut().zip(more) {
             map.price += ODD * f64::from((more - least).min(MAX_ODD));
-            map.is_guess |= (least + there).saturating_sub(there.max(own)) >= most;
+            map.is_guess |= is_guess;
         }
         // That only says which map it is: the place as such is as likely as before.
         let rise = cheapest(maps) - before;
         maps.iter_mut().for_each(|map| map.price -= rise);
     }
 
-    /// Whether what a new line opens is one level deeper in the result, or as much as in the call.
-    fn opens_by_levels(&self, indents: &[String]) -> bool {
-        let unit = self.file.indent_unit().unwrap_or(TAB_WIDTH);
+    /// Whether each new line compares to the one above it in the result as it does in `new_str`: deeper, less
+    /// deep, or as deep, and what a line opens is deeper by a level, or by as much as in the call. If not,
+    /// the map does not suit these lines.
+    fn keeps_levels(&self, indents: &[String]) -> bool {
+        let unit = self.file.indent_unit().unwrap_or(TAB_WIDTH).cast_signed();
         let full: Vec<&NewLine<'_>> = self.full().filter(|line| !line.is_unmapped).collect();
         full.windows(2).all(|pair| {
             let [above, below] = [pair[0], pair[1]];
             let sent = step(above.sent, below.sent);
-            let result = step(&indents[above.at], &indents[below.at]).cast_unsigned();
-            !opens_block(self.call.new[above.at])
-                || above.keeps_depth() && below.keeps_depth()
-                || sent <= 0
-                || result == unit
-                || result == sent.cast_unsigned()
-                || self.levels.are_same_step(sent.cast_unsigned(), result)
+            let result = step(&indents[above.at], &indents[below.at]);
+            let opens = self.call.new[above.at].trim_end().ends_with(['{', '(', '[', ':']);
+            let are_kept = above.keeps_depth() && below.keeps_depth();
+            let keeps_order = match self.is_lost(above) {
+                // It says nothing about the step to the next line, unless that is inside.
+                true => !opens || below.keeps_depth() || result > 0,
+                false => are_kept || sent.signum() == result.signum(),
+            };
+            let is_level = result == unit || self.levels.are_same_step(sent, result);
+            keeps_order && (!opens || are_kept || sent <= 0 || sent == result || is_level)
         })
     }
-
-    /// Whether each new line compares to its neighbours in the result as it does in `new_str`: deeper,
-    /// less deep, or as deep. If not, the map does not suit these lines.
-    fn keeps_order(&self, indents: &[String]) -> bool {
-        let mut above: Option<(usize, usize, bool)> = None;
-        let mut opened: Option<usize> = None;
-        for line in self.full().filter(|line| !line.is_unmapped) {
-            let (sent, result) = (depth(line.sent), depth(&indents[line.at]));
-            let is_kept = line.keeps_depth();
-            let is_out_of_order = above.is_some_and(|(above_sent, above_result, above_is_kept)| {
-                !(is_kept && above_is_kept) && above_sent.cmp(&sent) != above_result.cmp(&result)
-            });
-            if is_out_of_order || !is_kept && opened.is_some_and(|opened| opened >= result) {
-                return false;
-            }
-            // A first line that has lost its indentation says nothing about the step to the next, unless
-            // it opens a block: then that is inside.
-            let is_lost = self.is_lost(line);
-            let opens = opens_block(self.call.new[line.at]);
-            opened = (is_lost && opens).then_some(result);
-            above = (!is_lost).then_some((sent, result, is_kept));
-        }
-        true
-    }
-}
-
-/// Whether the lines below a line are inside what it opens.
-fn opens_block(line: &str) -> bool {
-    line.trim_end().ends_with(['{', '(', '[', ':'])
 }
 
 /// By how many columns the second indentation is deeper.
 fn step(from: &str, to: &str) -> isize {
     depth(to).cast_signed() - depth(from).cast_signed()
-}
-
-/// Whether a new line without indentation may belong at the margin of the file, whatever stands around
-/// it. A line below it that the call keeps shows that it does not.
-fn belongs_at_margin(file: &SourceFile<'_>, call: &Call<'_>, at: usize) -> bool {
-    let (new, line) = (&call.new, call.new[at]);
-    let Some(language) = file.language.filter(|_| call.partner(at).is_none()) else { return false };
-    let is_shared = |at: usize| call.partner(at).is_some() && !new[at].trim().is_empty();
-    let may_be = || indent_of(line).is_empty() && !(at + 1..new.len()).any(is_shared);
-    match language.name {
-        "c" | "c++" | "objective-c" | "c#" => line.starts_with('#') || is_label(line),
-        // A function with a name is inside no other.
-        "go" => is_label(line) || line.starts_with("func "),
-        "yaml" if line.starts_with("---") => true,
-        "make" if is_among(MAKE_DIRECTIVES, first_word(line.trim_start_matches('-'))) => true,
-        "ruby" | "perl" => {
-            line.starts_with("__")
-                || line.strip_prefix('=').is_some_and(|l| l.starts_with(is_word_char))
-        }
-        _ if !may_be() => false,
-        "python" => {
-            let blank_above = new[..at].iter().rev().take_while(|line| line.trim().is_empty());
-            let blank_count = blank_above.count();
-            // Below what leaves a function, nothing of it follows but a method of the same class.
-            let above = new[..at - blank_count].last();
-            let is_left = above.is_some_and(|above| {
-                let def = new[at..].iter().find(|line| !line.starts_with('@')).unwrap_or(&line);
-                let first = ["(self)", "(self,", "(cls)", "(cls,"];
-                let is_method = first.iter().any(|first| def.contains(first));
-                leaves(above.trim()) && (indent_of(above).is_empty() || !is_method)
-            });
-            let is_parted = blank_count >= 2 || blank_count == 1 && is_left;
-            let begins = is_among("class def async if import from", first_word(line));
-            line.starts_with("if __name__") || is_parted && (line.starts_with('@') || begins)
-        }
-        "yaml" if line.starts_with("- ") => (0..new.len()).any(|other| {
-            let is_key = indent_of(new[other]).is_empty() && !new[other].starts_with("- ");
-            is_key && call.partner(other).is_some()
-        }),
-        "yaml" => line.trim_end().ends_with(':'),
-        "markdown" => line.starts_with('#'),
-        "make" => line.contains(':') || is_assignment(line),
-        "haskell" => {
-            line.contains(" :: ")
-                || is_among("data newtype type class instance import module", first_word(line))
-        }
-        "ini" | "toml" => line.starts_with('['),
-        _ => false,
-    }
-}
-
-/// What make reads itself, and no recipe.
-const MAKE_DIRECTIVES: &str = "ifeq ifneq ifdef ifndef else endif include sinclude define endef export unexport override vpath undefine";
-
-/// Whether a line of make sets a variable.
-fn is_assignment(line: &str) -> bool {
-    let name = ["+=", "?=", ":=", " = "].iter().find_map(|sign| line.split_once(sign));
-    name.is_some_and(|(name, _)| !name.trim().contains(char::is_whitespace))
-}
-
-/// Whether a line is a label to jump to.
-fn is_label(line: &str) -> bool {
-    line.trim_end()
-        .strip_suffix(':')
-        .is_some_and(|name| !name.is_empty() && name != "default" && name.chars().all(is_word_char))
 }

@@ -29,6 +29,7 @@ mod fold;
 mod forbidden;
 mod indent;
 mod maps;
+mod margin;
 mod nearest;
 mod new_literals;
 mod placeholder;
