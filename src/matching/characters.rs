@@ -28,8 +28,8 @@ impl CharacterMap {
         let is_mended = |(at, new): (usize, &&str)| {
             let Some(old) = call.partner(at) else { return false };
             let link = place.link_at(old).filter(|link| link.is_pair());
-            let there = link.map(|link| file.text[link.bytes.clone()].trim());
-            there == Some(new.trim()) && new.trim() != call.old[old].trim()
+            link.is_some_and(|link| link.text(file).trim() == new.trim())
+                && new.trim() != call.old[old].trim()
         };
         if call.old.iter().all(|line| line.is_ascii())
             || !differences.iter().any(differs)
@@ -43,7 +43,7 @@ impl CharacterMap {
             |d: &Option<Difference>| matches!(d, Some(Difference::Words | Difference::Comment));
         let links = place.links.iter().zip(differences);
         for (link, _) in links.filter(|(link, d)| link.is_pair() && !has_other_words(d)) {
-            let (quoted, there) = (call.old[link.old.start], &file.text[link.bytes.clone()]);
+            let (quoted, there) = (call.old[link.old.start], link.text(file));
             let strays = UNSEEN.iter().filter(|c| quoted.contains(**c) && !there.contains(**c));
             let mut pairs = look_alikes(quoted, there);
             pairs.extend(strays.map(|c| (*c, "")));

@@ -88,35 +88,28 @@ fn adds_at_edge(file: &SourceFile<'_>, call: &Call<'_>, place: &Place, link: &Li
     let old = link.old.start;
     let Some(at) = call.ops.iter().position(|op| op.old_at() == Some(old)) else { return false };
     let (believed, there) = (call.old[old].trim(), link.text(file).trim());
-    // Then the line was split: words of it stand beyond.
+    // A line that the file has split lacks words, which stand beyond.
     let [before, now] = [believed, there].map(|line| words(line).collect::<HashSet<_>>());
-    let is_shorter = now.len() < before.len()
-        && now.is_subset(&before)
-        && !is_misquoted_comment(file, believed, link.lines.start, there);
-    let has_rest = |line: usize| {
-        words(file.body(line)).any(|word| before.contains(word) && !now.contains(word))
-    };
+    let lost = &before - &now;
+    let may_be_split =
+        now.is_subset(&before) && !is_misquoted_comment(file, believed, link.lines.start, there);
+    let has_rest = |&line: &usize| words(file.body(line)).any(|word| lost.contains(word));
     let start_of = |line: &str| line.trim().chars().take(MAX_COMPARED).collect::<Vec<_>>();
-    let meets = |ops: &[LineOp], beyond: &mut dyn Iterator<Item = usize>| {
-        let added = ops.iter().map(|op| call.line(op)).filter(|line| line.contains(is_word_char));
-        let mut added = added.peekable();
-        if added.peek().is_none() || !ops.iter().all(|op| matches!(op, LineOp::Insert(_))) {
-            return false;
-        }
-        let beyond: Vec<usize> = beyond.filter(|&line| !file.is_blank(line)).take(2).collect();
-        let is_beyond = |line: &str| {
-            let is_alike = |&other: &usize| {
-                indel::normalized_similarity(start_of(line), start_of(file.body(other))) > ALIKE
-            };
-            beyond.first().is_some_and(is_alike)
-        };
-        is_beyond(there)
-            || added.any(is_beyond)
-            || is_shorter && beyond.iter().any(|&line| has_rest(line))
+    let are_alike =
+        |a: &str, b: &str| indel::normalized_similarity(start_of(a), start_of(b)) > ALIKE;
+    let meets = |ops: &[LineOp], beyond: &[usize]| {
+        let is_next = |line: &str| beyond.first().is_some_and(|&at| are_alike(line, file.body(at)));
+        let lines = ops.iter().map(|op| call.line(op));
+        let mut added = lines.filter(|line| line.contains(is_word_char)).peekable();
+        added.peek().is_some()
+            && ops.iter().all(|op| matches!(op, LineOp::Insert(_)))
+            && (is_next(there) || added.any(is_next) || may_be_split && beyond.iter().any(has_rest))
     };
     let Range { start, end } = place.lines();
-    meets(&call.ops[..at], &mut (0..start).rev())
-        || meets(&call.ops[at + 1..], &mut (end..file.lines().len()))
+    let is_full = |line: &usize| !file.is_blank(*line);
+    let above: Vec<usize> = (0..start).rev().filter(is_full).take(2).collect();
+    let below: Vec<usize> = (end..file.lines().len()).filter(is_full).take(2).collect();
+    meets(&call.ops[..at], &above) || meets(&call.ops[at + 1..], &below)
 }
 
 /// Whether the file's line is the call's but for damaged characters: U+FFFD stands for what was lost.

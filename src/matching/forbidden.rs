@@ -8,9 +8,7 @@ use super::costs::Difference;
 use super::diff::LineOp;
 use super::escapes::QUOTES;
 use super::fold::is_word_char;
-use super::indent::depth;
-use super::indent::{IndentRule, LevelWidths, fit};
-use super::indent_of;
+use super::indent::{IndentRule, LevelWidths, depth, fit, indent_of};
 use super::placeholder::is_placeholder;
 use super::places::{Link, LinkKind, Place};
 use super::reading::parse_line_number;
@@ -132,12 +130,13 @@ pub(super) fn other_bracket(file: &SourceFile<'_>, call: &Call<'_>, place: &Plac
 /// A bracket that ends the quote is the one that stands where it was quoted, below the one that was found
 /// for it: the call leaves out a line. Only a text that is not shifted as the bracket is shows that.
 pub(super) fn other_closer(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> bool {
-    let Some(last) = place.links.iter().rfind(|link| link.is_pair()) else { return false };
+    let pairs = place.links.iter().filter(|link| link.is_pair());
+    let Some(last) = pairs.clone().next_back() else { return false };
     let (quoted, there) = (call.old[last.old.start].trim_end(), last.text(file).trim_end());
-    let words = place.links.iter().filter(|link| link.is_pair());
-    let words = words.map(|link| (call.old[link.old.start], file.body(link.lines.start)));
-    let mut words = words.filter(|(old, _)| old.contains(is_word_char));
-    let shift = [quoted, there].map(indent_of);
+    let is_bracket = !quoted.trim().is_empty() && !quoted.contains(is_word_char);
+    if !is_bracket || last.old.end < call.old.len() || quoted == there {
+        return false;
+    }
     let closers = (0..=last.old.start).rev();
     let mut closers = closers.take_while(|&old| !call.old[old].contains(is_word_char));
     let is_edited = closers.any(|old| {
@@ -147,14 +146,13 @@ pub(super) fn other_closer(file: &SourceFile<'_>, call: &Call<'_>, place: &Place
         !call.keeps(old) || below || above && !is_above_all
     });
     let mut below = (last.lines.end..file.lines().len()).filter(|&line| !file.is_blank(line));
+    let words = pairs.map(|link| (call.old[link.old.start], file.body(link.lines.start)));
+    let words = words.filter(|(old, _)| old.contains(is_word_char));
+    let mut indents = words.map(|(old, there)| [old, there].map(indent_of));
     is_edited
-        && !quoted.trim().is_empty()
-        && !quoted.contains(is_word_char)
-        && last.old.end == call.old.len()
-        && quoted != there
         && below.next().is_some_and(|line| file.body(line).trim_end() == quoted)
-        && words.clone().any(|(old, there)| indent_of(old) == indent_of(there))
-        && !words.any(|(old, there)| [old, there].map(indent_of) == shift)
+        && indents.clone().any(|[old, there]| old == there)
+        && !indents.any(|pair| pair == [quoted, there].map(indent_of))
 }
 
 /// The evidence of lines that nobody adds a second time.
@@ -166,17 +164,13 @@ pub(super) fn beside(file: &SourceFile<'_>, call: &Call<'_>, lines: &Range<usize
     let is_there = |ops: &mut dyn Iterator<Item = &LineOp>,
                     there: &mut dyn Iterator<Item = usize>| {
         let with_words = ops.filter(|op| call.line(op).contains(is_word_char));
-        let added = with_words.map_while(|op| match *op {
-            LineOp::Insert(new) => Some(call.new[new]),
-            _ => None,
-        });
-        let added: Vec<&str> = added.collect();
+        let added = with_words.take_while(|op| matches!(op, LineOp::Insert(_)));
+        let added: Vec<&str> = added.map(|op| call.line(op)).collect();
         let mut there = there.filter(|&at| file.body(at).contains(is_word_char));
+        let mut is_next =
+            |line: &str| there.next().is_some_and(|at| file.keys()[at] == line_key(line));
         // A second `</div>` or `end` may be what was missing.
-        added
-            .iter()
-            .rev()
-            .all(|line| there.next().is_some_and(|there| file.keys()[there] == line_key(line)))
+        added.iter().rev().all(|line| is_next(line))
             && added.iter().map(|line| file.bits(line)).sum::<f64>() >= TELLING
     };
     let Range { start, end } = *lines;
@@ -312,11 +306,9 @@ pub(super) fn breaks_freely(language: &Language, text: &str) -> bool {
             opened += above.matches(['(', '[', '{']).count();
             closed += above.matches([')', ']', '}']).count();
             // Go ends a statement at every line that may end one, Python at every line.
-            let goes_on = !is_python
-                && above.ends_with(|c: char| !is_word_char(c) && !")]}\"'`;".contains(c))
-                || !is_python
-                    && !is_go
-                    && below.starts_with(['.', '?', ':', '&', '|', '+', '*', '=']);
+            let ends_open = above.ends_with(|c: char| !is_word_char(c) && !")]}\"'`;".contains(c));
+            let begins_open = below.starts_with(['.', '?', ':', '&', '|', '+', '*', '=']);
+            let goes_on = !is_python && (ends_open || begins_open && !is_go);
             // Where a block begins, and goes on after a closed one, braces may stand on lines of their own.
             let returns = ["return", "throw", "yield"].iter().any(|word| above.ends_with(word));
             let opens = below.starts_with('{') && !is_go && !returns;
@@ -325,10 +317,7 @@ pub(super) fn breaks_freely(language: &Language, text: &str) -> bool {
             let in_code_block =
                 !is_python && (above.ends_with(['{', ';']) || below.starts_with('}'));
             let in_brackets = opened > closed || below.starts_with([')', ']', '}']);
-            in_brackets && !in_code_block
-                || goes_on
-                || opens
-                || follows_block
-                || above.ends_with('\\')
+            let is_open = in_brackets && !in_code_block || above.ends_with('\\');
+            is_open || goes_on || opens || follows_block
         })
 }

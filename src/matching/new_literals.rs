@@ -3,22 +3,21 @@
 
 use super::fold::is_word_char;
 use super::indent::{depth, indent_of};
+use super::shape::is_among;
 use super::source_file::SourceFile;
 use crate::language::{Language, TokenKind};
 
 /// The lines of `new_str` inside a here-document that it opens, and the one that ends it: the language
 /// gives their white space meaning, so they are as they were sent.
 pub(super) fn heredoc_lines(file: &SourceFile<'_>, new: &[&str]) -> Vec<usize> {
-    let language = file.language.map_or("", |language| language.name);
+    const WITH_HEREDOCS: &str = "yaml shell ruby perl php dockerfile make terraform";
+    let Some(language) = file.language.filter(|it| is_among(WITH_HEREDOCS, it.name)) else {
+        return Vec::new();
+    };
     // In YAML the lines are inside a block of their own, which has its depth.
-    let in_block = language == "yaml";
-    let has_heredocs = in_block
-        || matches!(
-            language,
-            "shell" | "ruby" | "perl" | "php" | "dockerfile" | "make" | "terraform"
-        );
+    let in_block = language.name == "yaml";
     let (mut out, mut at) = (Vec::new(), 0);
-    while has_heredocs && at < new.len() {
+    while at < new.len() {
         let opener = new[at];
         at += 1;
         let Some(word) = heredoc_word(opener) else { continue };
@@ -87,14 +86,13 @@ fn long_literal_lines(language: &Language, new: &[&str]) -> Vec<(usize, usize)> 
         }
         // A quote in other quotes opens nothing.
         let code = language.strip_trailing_comment(line).replace("'\"'", "");
+        let count = |mark: &str| code.matches(mark).count();
         let opens = |(mark, close, last): &&(&str, &str, usize)| {
-            let count = match mark == close {
-                true => code.matches(mark).count() - code.matches(&format!("\\{mark}")).count(),
-                false => usize::from(
-                    code.split_once(mark).is_some_and(|(_, rest)| !rest.contains(close)),
-                ),
+            let is_open = match mark == close {
+                true => (count(mark) - count(&format!("\\{mark}"))) % 2 == 1,
+                false => code.split_once(mark).is_some_and(|(_, rest)| !rest.contains(close)),
             };
-            at < *last && count % 2 == 1 && !language.is_comment(line)
+            at < *last && is_open && !language.is_comment(line)
         };
         open = marks.iter().find(opens).map(|(_, close, _)| (at, *close));
     }

@@ -9,7 +9,7 @@ use super::fold::plain_key;
 use super::indent::depth;
 use super::places::{Link, Place, begins_section};
 use super::reading::is_fence;
-use super::shape::{ends_in_block_word, is_branch, leaves};
+use super::shape::{ends_in_block_word, is_among, is_branch, leaves};
 use super::source_file::SourceFile;
 use crate::language::TokenKind;
 use crate::text::words;
@@ -88,8 +88,8 @@ fn with_slides(file: &SourceFile<'_>, run: &Range<usize>) -> impl Iterator<Item 
 
 /// Whether lines close a bracket or an element that they do not open, or leave one open.
 fn is_unbalanced(file: &SourceFile<'_>, run: &Range<usize>) -> bool {
-    let name = file.language.map_or("", |language| language.name);
-    let is_markup = matches!(name, "html" | "xml" | "vue" | "svelte");
+    const MARKUP: &str = "html xml vue svelte";
+    let is_markup = file.language.is_some_and(|language| is_among(MARKUP, language.name));
     let bytes = file.byte_range(run);
     let text = &file.text[bytes.clone()];
     let is_in_code = |at: usize| {
