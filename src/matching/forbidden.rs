@@ -88,9 +88,8 @@ pub(super) fn other_head(
 ) -> bool {
     let (line, start) = (call.old[old], place.lines().start);
     let first = place.links.iter().find(|link| link.is_paired());
-    if !line.contains(is_word_char)
-        || first.is_some_and(|first| depth(line) > depth(call.old[first.old.start]))
-    {
+    let is_inside = first.is_some_and(|first| depth(line) > depth(call.old[first.old.start]));
+    if is_inside || !line.contains(is_word_char) {
         return false;
     }
     let is_around = |head: usize| {
@@ -195,17 +194,15 @@ pub(super) fn quotes(
         return false;
     }
     let mut other = Vec::new();
-    for (link, difference) in place.links.iter().zip(differences) {
-        if *difference == Some(Difference::Punctuation) {
-            let pairs = quotes_of(call.old[link.old.start]).zip(quotes_of(link.text(file)));
-            other.extend(pairs.filter(|(sent, there)| sent != there).map(|(sent, _)| sent));
-        }
+    let links = place.links.iter().zip(differences);
+    for (link, _) in links.filter(|(_, d)| **d == Some(Difference::Punctuation)) {
+        let pairs = quotes_of(call.old[link.old.start]).zip(quotes_of(link.text(file)));
+        other.extend(pairs.filter(|(sent, there)| sent != there).map(|(sent, _)| sent));
     }
     let count = |line: &str| line.matches(&other[..]).count();
-    call.ops.iter().any(|op| match *op {
-        LineOp::Insert(new) => count(call.new[new]) > 0,
-        LineOp::Change(old, new) => count(call.new[new]) > count(call.old[old]),
-        LineOp::Keep(..) | LineOp::Delete(_) => false,
+    (0..call.new.len()).any(|new| {
+        let before = call.partner(new).map_or(0, |old| count(call.old[old]));
+        count(call.new[new]) > before
     })
 }
 
@@ -275,8 +272,7 @@ pub(super) fn elision(call: &Call<'_>, place: &Place) -> bool {
         // Nor does a line move over it to the other side.
         let crosses = |new: usize| {
             let (above, below) = call.new.split_at(new);
-            call.ops.iter().any(|op| {
-                let (LineOp::Delete(old) | LineOp::Change(old, _)) = *op else { return false };
+            (0..call.old.len()).filter(|&old| call.fate(old) != Fate::Kept).any(|old| {
                 let other_side = if old < start { below } else { above };
                 let line = call.old[old].trim();
                 line.contains(is_word_char) && other_side.iter().any(|other| other.trim() == line)

@@ -36,7 +36,7 @@ const MAX_ODD: u8 = 2;
 pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec<IndentMap> {
     let as_sent: Vec<String> = call.new.iter().map(|line| indent_of(line).to_owned()).collect();
     let pairs = pairs(file, call, place);
-    if pairs.iter().all(|pair| pair.sent == pair.there) {
+    if pairs.iter().all(Pair::is_right) {
         let (indents, is_guess) = (as_sent, call.rescales());
         return vec![IndentMap { how: None, price: 0.0, indents, is_guess, moves_kept: false }];
     }
@@ -72,13 +72,11 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
     let of_file = vec![Frame::File; mapped.len()];
     if let Some(first) = lines.lost_first() {
         let how = "new lines indented as they were sent, but for the first";
-        let is_guess = lines.code[0].sent == lines.code[0].there;
-        let mut but_first = map(how, of_file.clone(), &mapped, is_guess);
+        let mut but_first = map(how, of_file.clone(), &mapped, lines.code[0].is_right());
         but_first.indents[first] = lines.code[0].there.to_owned();
         out.push(but_first);
     }
-    let leaves_wrong =
-        |pair: &Pair<'_>| call.fate(pair.old) == Fate::Kept && pair.sent != pair.there;
+    let leaves_wrong = |pair: &Pair<'_>| call.fate(pair.old) == Fate::Kept && !pair.is_right();
     let leaves_place = |line: &NewLine<'_>| {
         line.old.is_none()
             && !line.is_unmapped
@@ -106,6 +104,13 @@ struct Pair<'p> {
     in_literal: bool,
 }
 
+impl Pair<'_> {
+    /// Whether the call has its indentation as the file has it.
+    fn is_right(&self) -> bool {
+        self.sent == self.there
+    }
+}
+
 /// The lines of a call that are paired with lines of the file, in order: the equal ones, if there are some.
 fn pairs<'p>(file: &SourceFile<'p>, call: &Call<'p>, place: &Place) -> Vec<Pair<'p>> {
     let is_paired = |link: &&Link| {
@@ -128,7 +133,7 @@ fn pairs<'p>(file: &SourceFile<'p>, call: &Call<'p>, place: &Place) -> Vec<Pair<
         return unlike;
     }
     // Where code shows no mistake, literals may.
-    if out.iter().all(|pair| pair.in_literal || pair.sent == pair.there) {
+    if out.iter().all(|pair| pair.in_literal || pair.is_right()) {
         out.iter_mut().for_each(|pair| pair.in_literal = false);
     }
     out
@@ -167,7 +172,7 @@ impl<'p> NewLine<'p> {
     /// Line `at` of `new_str`, which stays or goes as the map says.
     fn new(call: &Call<'p>, at: usize, pair: Option<Pair<'p>>, old_above: usize) -> Self {
         let (sent, is_blank) = (indent_of(call.new[at]), call.new[at].trim().is_empty());
-        let says = match pair.filter(|pair| !is_blank && pair.sent != pair.there) {
+        let says = match pair.filter(|pair| !is_blank && !pair.is_right()) {
             Some(pair) if sent == pair.sent => Some(Frame::Call),
             Some(pair) if sent == pair.there => Some(Frame::File),
             _ => None,
@@ -213,13 +218,12 @@ fn level_widths(
     };
     let old = (0..call.old.len()).filter(|old| !in_literal(*old)).map(|old| call.old[old]);
     let new = (0..call.new.len()).filter(is_code).map(|new| call.new[new]);
-    let (old, new): (Vec<&str>, Vec<&str>) = (old.collect(), new.collect());
-    let of = |old: &[&str], new: &[&str]| {
-        let after_first = [old, new].map(|lines| lines.get(1..).unwrap_or_default());
-        [[old, new], after_first].map(|[old, new]| LevelWidths::new(file, old, new))
-    };
-    let widths = of(&old, &new);
-    if widths[0].are_shown() { widths } else { of(&call.old, &call.new) }
+    let (mut old, mut new): (Vec<&str>, Vec<&str>) = (old.collect(), new.collect());
+    if !LevelWidths::new(file, &old, &new).are_shown() {
+        (old, new) = (call.old.clone(), call.new.clone());
+    }
+    let after_first = [&old, &new].map(|lines| lines.get(1..).unwrap_or_default());
+    [[&old[..], &new[..]], after_first].map(|[old, new]| LevelWidths::new(file, old, new))
 }
 
 /// The lines of a call at a place.
@@ -274,7 +278,7 @@ impl<'p> Lines<'p> {
         }
         // A line that the file indents otherwise shows how those around it are indented.
         for run in new.chunk_by_mut(|a, b| a.is_unmapped == b.is_unmapped) {
-            if run.iter().any(|line| line.pair.is_some_and(|pair| pair.sent != pair.there)) {
+            if run.iter().any(|line| line.pair.is_some_and(|pair| !pair.is_right())) {
                 run.iter_mut().for_each(|line| line.is_unmapped = false);
             }
         }
@@ -320,8 +324,7 @@ impl<'p> Lines<'p> {
         let may_stay =
             |line: &NewLine<'_>| line.is_new_text || belongs_at_margin(file, self.call, line.at);
         // Where one of two lines is right, either may show the depth of new ones.
-        let is_unclear =
-            self.code.len() < 3 && self.lost.is_some_and(|lost| lost.sent == lost.there);
+        let is_unclear = self.code.len() < 3 && self.lost.is_some_and(|lost| lost.is_right());
         let mut is_guess = is_unclear || rule.is_some_and(|rule| self.is_torn(rule));
         let mut indents: Vec<String> = self.new.iter().map(|line| line.sent.to_owned()).collect();
         for line in self.full() {
@@ -385,9 +388,8 @@ impl<'p> Lines<'p> {
         }
         let beside = |near: &Pair<'p>| {
             if let Some(deeper) = sent.strip_prefix(near.sent) {
-                let is_right = near.sent == near.there && !near.sent.is_empty();
                 let is_shown = rule.is_some()
-                    || is_right && line.old.is_none()
+                    || line.old.is_none() && near.is_right() && !near.sent.is_empty()
                     || self.levels.are_known(deeper);
                 return Some((near.there.to_owned() + &self.levels.scale(deeper), is_shown));
             }
@@ -422,11 +424,10 @@ impl<'p> Lines<'p> {
     /// literals are as deep as in the file.
     fn is_in_right_literal(&self, above: Option<&Pair<'p>>, below: Option<&Pair<'p>>) -> bool {
         let near = above.filter(|pair| pair.in_literal).or(below);
-        let is_right = |pair: &Pair<'p>| pair.sent == pair.there;
         let has_words = |pair: &Pair<'p>| self.call.old[pair.old].contains(is_word_char);
         below.is_some_and(|pair| pair.in_literal)
-            && near.is_some_and(is_right)
-            && self.pairs.iter().all(|pair| !pair.in_literal || !has_words(pair) || is_right(pair))
+            && near.is_some_and(Pair::is_right)
+            && self.pairs.iter().all(|pair| !pair.in_literal || !has_words(pair) || pair.is_right())
     }
 
     /// Whether a new line is as deep as the first line of `old_str` in the call and not in the result,
@@ -460,12 +461,13 @@ impl<'p> Lines<'p> {
     /// those that both strings have, unless they are less deep than the place, or have levels of another
     /// width, so that others are as deep as in the file by chance.
     fn note_wrong_lines(&mut self) {
-        let in_code = self.code.iter().map(|pair| (pair.sent, pair.there));
-        let in_new = self.new.iter().filter_map(|line| Some((line.sent, line.pair?.there)));
-        let right = in_code.clone().chain(in_new).filter(|(sent, there)| sent == there);
-        let right: HashSet<&str> = right.map(|(sent, _)| sent).collect();
-        let wrong = in_code.filter(|(sent, there)| sent != there);
-        let wrong: HashSet<&str> = wrong.map(|(sent, _)| sent).collect();
+        let of = |is_right: bool| {
+            self.code.iter().filter(move |pair| pair.is_right() == is_right).map(|pair| pair.sent)
+        };
+        let in_new =
+            self.new.iter().filter(|line| line.pair.is_some_and(|it| it.there == line.sent));
+        let right: HashSet<&str> = of(true).chain(in_new.map(|line| line.sent)).collect();
+        let wrong: HashSet<&str> = of(false).filter(|sent| !right.contains(sent)).collect();
         let unit = self.file.indent_unit();
         let is_whole = |indent: &str| {
             indent.contains('\t') || unit.is_none_or(|unit| indent.len().is_multiple_of(unit))
@@ -475,8 +477,7 @@ impl<'p> Lines<'p> {
             && !self.says(Frame::Call);
         let outermost = self.outermost();
         for line in self.new.iter_mut().filter(|line| !line.is_blank && line.old.is_none()) {
-            let is_wrong = wrong.contains(line.sent) && !right.contains(line.sent);
-            if is_wrong && !(is_shown && depth(line.sent) >= outermost) {
+            if wrong.contains(line.sent) && !(is_shown && depth(line.sent) >= outermost) {
                 line.says = Some(Frame::Call);
             }
         }
@@ -518,8 +519,7 @@ impl<'p> Lines<'p> {
     /// Whether the call moves a line that alone it has at a wrong depth, and not to where the file has it, or
     /// only as it moves a right line beside it.
     fn moves_wrong(&self) -> bool {
-        let is_right = |pair: &&Pair<'_>| pair.sent == pair.there;
-        let Some(right) = self.code.iter().find(is_right) else { return false };
+        let Some(right) = self.code.iter().find(|pair| pair.is_right()) else { return false };
         let moved_by = |pair: &Pair<'_>| match self.call.fate(pair.old) {
             Fate::Moved => Some(step(pair.sent, self.new[self.call.successor(pair.old)?].sent)),
             _ => None,
@@ -527,14 +527,14 @@ impl<'p> Lines<'p> {
         // A wrap moves all lines by a level, and mends the mistake of one.
         let unit = self.file.indent_unit().unwrap_or(TAB_WIDTH).cast_signed();
         let moves = [moved_by(right), Some(unit)];
-        self.code.iter().enumerate().filter(|(_, pair)| !is_right(pair)).any(|(at, pair)| {
+        self.code.iter().enumerate().filter(|(_, pair)| !pair.is_right()).any(|(at, pair)| {
             let Some(by) = moved_by(pair) else { return false };
             let mends = step(pair.sent, pair.there);
             if by != mends {
                 return !moves.contains(&Some(by - mends));
             }
             let mut beside = self.code.iter().take(at + 2).skip(at.saturating_sub(1));
-            by != 0 && beside.any(|near| is_right(&near) && moved_by(near) == Some(by))
+            by != 0 && beside.any(|near| near.is_right() && moved_by(near) == Some(by))
         })
     }
 
@@ -546,7 +546,7 @@ impl<'p> Lines<'p> {
         };
         let pair = self.code[0];
         is(|line| line.there) && !is(|line| line.old)
-            || pair.sent != pair.there
+            || !pair.is_right()
                 && self.full().next().is_some_and(|first| first.sent == pair.there)
                 && self.call.old[..pair.old].iter().all(|line| line.trim().is_empty())
     }

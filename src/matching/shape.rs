@@ -147,10 +147,10 @@ impl<'l> Shape<'l> {
             return true;
         }
         // A key of YAML may have no value.
-        let is_outside =
-            must_hold(last) && !self.is_yaml && !is_seam && text.starts_with(is_word_char);
+        let holds = must_hold(last);
+        let is_outside = holds && !self.is_yaml && !is_seam && text.starts_with(is_word_char);
         let is_in_comment = text.starts_with("* ") || text.starts_with("*/") || text == "*";
-        let begins_block = must_hold(last)
+        let begins_block = holds
             || is_head(last)
             || self.is_yaml && (last.starts_with("- ") || last.ends_with(['|', '>']));
         match depth.cmp(&deepest) {

@@ -31,8 +31,7 @@ fn beside_change(file: &SourceFile<'_>, call: &Call<'_>, place: &Place, at: usiz
     let below = below.iter().flat_map(|link| link.old.clone()).find(is_full);
     let (Some(above), Some(below)) = (above, below) else { return false };
     let is_quiet = |op: &LineOp| match *op {
-        LineOp::Keep(..) => true,
-        LineOp::Change(old, new) => is_comment || call.old[old].trim() == call.new[new].trim(),
+        LineOp::Keep(old, _) | LineOp::Change(old, _) => is_comment || call.keeps(old),
         LineOp::Delete(old) => call.old[old].trim().is_empty(),
         LineOp::Insert(new) => call.new[new].trim().is_empty(),
     };
