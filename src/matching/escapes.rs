@@ -150,27 +150,34 @@ fn may_split(old: &str, new: &str) -> bool {
     let full = || old.lines().filter(|line| !line.trim().is_empty());
     let known: HashSet<&str> = full().map(str::trim).collect();
     let least = full().map(depth).min().unwrap_or_default();
-    let ends =
-        |above: &str| above.ends_with(|c: char| c.is_ascii_digit() || ";{}()[],:>\"'".contains(c));
-    let is_part = |above: &str, below: &str| {
-        let count = |marks: &str| above.chars().filter(|c| marks.contains(*c)).count();
-        !ends(above)
-            && (words(below).nth(1).is_none()
-                || count("([{") != count(")]}")
-                || above.ends_with('`') && below.starts_with('`'))
-    };
-    let pairs = |text: &str, is_such: &dyn Fn(&str, &str) -> bool| {
-        text.lines().zip(text.lines().skip(1)).any(|(above, below)| is_such(above, below))
-    };
-    let has_parts = pairs(old, &is_part);
-    pairs(new, &|above, below| {
+    let old_has_parts = neighbours(old).any(is_part);
+    neighbours(new).any(|(above, below)| {
         above.contains(is_word_char)
             && !below.trim().is_empty()
             && !known.contains(below.trim())
             && (above.ends_with([' ', '\t'])
-                || depth(below) < least && !ends(above)
-                || depth(below) == 0 && !has_parts && is_part(above, below))
+                || depth(below) < least && !ends_code(above)
+                || depth(below) == 0 && !old_has_parts && is_part((above, below)))
     })
+}
+
+/// Each line of a text and the one below it.
+fn neighbours(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    text.lines().zip(text.lines().skip(1))
+}
+
+/// Whether a line ends as a line of code often does.
+fn ends_code(line: &str) -> bool {
+    line.ends_with(|c: char| c.is_ascii_digit() || ";{}()[],:>\"'".contains(c))
+}
+
+/// Whether one of two neighbouring lines looks like a part of a line.
+fn is_part((above, below): (&str, &str)) -> bool {
+    let count = |marks: &str| above.chars().filter(|c| marks.contains(*c)).count();
+    !ends_code(above)
+        && (words(below).nth(1).is_none()
+            || count("([{") != count(")]}")
+            || above.ends_with('`') && below.starts_with('`'))
 }
 
 /// The characters that a text has as they are and escaped. A backslash is as it is if it forms no known
@@ -207,12 +214,11 @@ fn backslash_runs(text: &str) -> impl Iterator<Item = usize> {
 /// The forms of a `new_str` that is one line with escaped line breaks, where `old_str` has its lines as
 /// they are: the breaks outside of literals undone, and if quotes are escaped as well, all escapes.
 pub(super) fn undo_in_new_only(old: &str, new: &str) -> Vec<String> {
-    let is_one_line = |text: &str| !text.trim_end_matches('\n').contains('\n');
-    let has_break = old.contains("\\n") || old.contains("\\t");
     let breaks = Escapes::BREAKS.unescape(new);
     // Where old_str has such escapes, too, a line that both have shows that new_str has more of them.
+    let old_has_escapes = old.contains("\\n") || old.contains("\\t");
     let shares_line = || breaks.lines().any(|line| old.lines().any(|other| other == line));
-    if !is_one_line(new) || is_one_line(&breaks) || has_break && !shares_line() {
+    if has_break(new) || !has_break(&breaks) || old_has_escapes && !shares_line() {
         return Vec::new();
     }
     let has_quote = QUOTES.iter().any(|quote| new.contains(&format!("\\{quote}")));
