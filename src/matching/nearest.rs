@@ -16,6 +16,7 @@ use super::diff;
 use super::fold::{is_word_char, plain_key};
 use super::source_file::{BLANK_LINE_KEY, MAX_POSITIONS, SourceFile, line_key};
 use super::tokens::words;
+use super::weigh::float;
 use crate::edit::{Difference, Near};
 use crate::text::clip;
 
@@ -115,8 +116,7 @@ impl<'a, 't> Search<'a, 't> {
         let mut vote = |at: usize, places: &[u32], weight: f64| {
             let is_rare = (1..=MAX_POSITIONS).contains(&places.len());
             if is_rare && budget::spend(8 * places.len()).is_ok() {
-                #[expect(clippy::cast_precision_loss, reason = "at most MAX_POSITIONS places")]
-                let weight = weight / (places.len() as f64).sqrt();
+                let weight = weight / float(places.len()).sqrt();
                 for place in places {
                     *votes.entry(*place as isize - at.cast_signed()).or_default() += weight;
                 }
@@ -128,9 +128,8 @@ impl<'a, 't> Search<'a, 't> {
             let line = self.text[at];
             if line.contains(is_word_char) && !vote(at, self.file.lines_with_key(key), 4.0) {
                 for word in words(line) {
-                    #[expect(clippy::cast_precision_loss, reason = "the length of a word")]
-                    let length = word.len().min(12) as f64;
-                    vote(at, self.file.lines_with_word(plain_key(word)), 0.1 * length);
+                    let places = self.file.lines_with_word(plain_key(word));
+                    vote(at, places, 0.1 * float(word.len().min(12)));
                 }
             }
         }
@@ -224,8 +223,7 @@ impl<'a, 't> Search<'a, 't> {
         let (mut similar, mut total, mut equal) = (0.0, 0.0, 0);
         for ((&at, key), pair) in self.full.iter().zip(&self.keys).zip(&paired) {
             let line = text[at].trim();
-            #[expect(clippy::cast_precision_loss, reason = "lengths of lines")]
-            let weight = line.len().min(MAX_LINE_CHARS) as f64 + 2.0;
+            let weight = float(line.len().min(MAX_LINE_CHARS)) + 2.0;
             total += weight;
             let Some(place) = pair.map(|b| window[b]) else { continue };
             pairs[at] = Some(place);
@@ -241,8 +239,7 @@ impl<'a, 't> Search<'a, 't> {
         let last = *paired.iter().flatten().max()?;
         // Lines that only the file has lower the score a little.
         let len = last - first + 1;
-        #[expect(clippy::cast_precision_loss, reason = "counts of lines")]
-        let penalty = len.saturating_sub(self.full.len()) as f64 / len as f64 * 0.1;
+        let penalty = float(len.saturating_sub(self.full.len())) / float(len) * 0.1;
         let score = (similar / total - penalty).max(0.0);
         let lines = self.with_split_lines(&pairs, window[first]..window[last] + 1);
         Some(Region { lines, pairs, score, equal })
@@ -352,8 +349,7 @@ fn partial_similarity(a: &str, b: &str) -> f64 {
         std::mem::swap(&mut above, &mut row);
     }
     let edits = above.into_iter().min().unwrap_or(a.len());
-    #[expect(clippy::cast_precision_loss, reason = "lengths of lines")]
-    let within = 1.0 - edits as f64 / a.len().max(1) as f64;
+    let within = 1.0 - float(edits) / float(a.len().max(1));
     // A match with a part of a line counts a little less than one with the whole line.
     whole.max(within * 0.97)
 }
@@ -371,11 +367,8 @@ fn similarity(a: &str, b: &str) -> f64 {
     let edits = levenshtein::normalized_similarity(a.iter(), b.iter());
     // Files grow after a model has read them, so a letter that the file lacks counts more than one
     // that it has in addition.
-    #[expect(clippy::cast_precision_loss, reason = "lengths of lines")]
-    let kept = {
-        let common = lcs_seq::similarity(a.iter(), b.iter()) as f64;
-        0.8 * common / a.len() as f64 + 0.2 * common / b.len() as f64
-    };
+    let common = float(lcs_seq::similarity(a.iter(), b.iter()));
+    let kept = 0.8 * common / float(a.len()) + 0.2 * common / float(b.len());
     0.3 * edits + 0.7 * kept
 }
 

@@ -13,6 +13,7 @@ use super::indent_of;
 use super::nearest::{Region, regions, to_near};
 use super::source_file::{MAX_POSITIONS, SourceFile, line_key, split_lines};
 use super::tokens::words;
+use super::weigh::float;
 use crate::edit::Near;
 use crate::text::Snapshot;
 
@@ -108,8 +109,7 @@ fn clue_weights(file: &SourceFile<'_>, text: &[&str]) -> BTreeMap<u64, f64> {
     let mut weights = BTreeMap::new();
     let mut add = |key: u64, lines: &[u32], weight: usize| {
         if (1..=MAX_POSITIONS).contains(&lines.len()) {
-            #[expect(clippy::cast_precision_loss, reason = "at most MAX_POSITIONS lines")]
-            weights.insert(key, weight as f64 / lines.len() as f64);
+            weights.insert(key, float(weight) / float(lines.len()));
         }
     };
     for line in text.iter().filter(|line| line.contains(is_word_char)) {

@@ -326,27 +326,24 @@ impl<'c> Scales<'c> {
         self.call.old[link.old.clone()].iter().map(|line| self.file.bits(line)).sum()
     }
 
-    /// What the place as a whole forbids. The last reason is the one that is told.
+    /// What the place as a whole forbids. Of several reasons, the first is told.
     fn forbid(&mut self) {
         let (file, call, place) = (self.file, self.call, self.place);
-        if self.explanation.needs_code && self.is_misquoted && self.matched_lines < LONG_QUOTE {
-            self.forbidden = Some(Forbidden::OtherWords);
-        }
-        if forbidden::quotes(file, call, place, &self.differences) {
-            self.forbidden = Some(Forbidden::Meaningful(Difference::Punctuation));
-        }
-        if self.forbidden.is_none()
-            && (forbidden::twice(file, call, place)
-                || !self.explanation.reading.is_reverse
-                    && forbidden::beside(file, call, &place.lines()))
-        {
-            self.forbidden = Some(Forbidden::AddedTwice);
-        }
-        if forbidden::marks(file, call) {
-            self.forbidden = Some(Forbidden::Marks);
-        }
+        let is_short = self.matched_lines < LONG_QUOTE;
+        let is_reverse = self.explanation.reading.is_reverse;
         if forbidden::elision(call, place) {
             self.forbidden = Some(Forbidden::UnseenLinesGo);
+        } else if forbidden::marks(file, call) {
+            self.forbidden = Some(Forbidden::Marks);
+        } else if forbidden::quotes(file, call, place, &self.differences) {
+            self.forbidden = Some(Forbidden::Meaningful(Difference::Punctuation));
+        } else if self.explanation.needs_code && self.is_misquoted && is_short {
+            self.forbidden = Some(Forbidden::OtherWords);
+        } else if self.forbidden.is_none()
+            && (forbidden::twice(file, call, place)
+                || !is_reverse && forbidden::beside(file, call, &place.lines()))
+        {
+            self.forbidden = Some(Forbidden::AddedTwice);
         }
         self.conflict |= forbidden::other_bracket(file, call, place)
             || forbidden::other_closer(file, call, place);
@@ -355,8 +352,11 @@ impl<'c> Scales<'c> {
 
 /// The number of characters that are not white space.
 pub(super) fn letters<'l>(lines: impl Iterator<Item = &'l str>) -> f64 {
-    let count: usize = lines.map(|line| line.chars().filter(|c| !c.is_whitespace()).count()).sum();
-    #[expect(clippy::cast_precision_loss, reason = "the length of a text")]
-    let count = count as f64;
-    count
+    float(lines.flat_map(str::chars).filter(|c| !c.is_whitespace()).count())
+}
+
+/// A count as a float.
+#[expect(clippy::cast_precision_loss, reason = "lengths and counts of lines are far smaller")]
+pub(super) const fn float(count: usize) -> f64 {
+    count as f64
 }
