@@ -12,7 +12,7 @@ use memchr::memmem::{self, Finder};
 
 use super::costs::PLAIN_SHARE;
 use super::fold::is_word_char;
-use super::indent::{TAB_WIDTH, columns};
+use super::indent::{TAB_WIDTH, columns, depth};
 use super::source_file::SourceFile;
 use super::weigh::letters;
 use super::{Explained, Verdict, escapes, indent_of, placeholder, reading, refuse};
@@ -117,61 +117,64 @@ fn named_elsewhere(
     lines: &[usize],
 ) -> Option<Refusal> {
     let (old, new) = (&request.old, &request.new);
-    let near = request.near_line.filter(|near| (1..=file.lines().len()).contains(near))?;
     let number = |at| file.snapshot.lines().number_at(at);
-    let span = |range: &Range<usize>| number(range.start)..number(range.end - 1) + 1;
     // They are in order, and none reaches into the next one.
     let is_taken = |line: usize| {
-        let at = ranges.partition_point(|range| span(range).end <= line);
-        ranges.get(at).is_some_and(|range| span(range).contains(&line))
+        let at = ranges.partition_point(|range| number(range.end - 1) < line);
+        ranges.get(at).is_some_and(|range| number(range.start) <= line)
     };
-    if is_taken(near) {
-        return None;
-    }
-    let count = old.lines().count();
-    let around = |range: &Range<usize>| {
-        let (above, below) = (&file.text[..range.start], &file.text[range.end..]);
-        (above.rsplit('\n').next(), below.split('\n').next())
+    let near = free_near_line(request, file, is_taken)?;
+    let around = |start: usize, end: usize| {
+        (file.text[..start].rsplit('\n').next(), file.text[end..].split('\n').next())
     };
-    let first = near.saturating_sub(count) + 1;
+    let is_made = |at: &usize| {
+        number(*at) <= near && around(*at, at + new.len()) == around(ranges[0].start, ranges[0].end)
+    };
+    // The first line of an occurrence as long as `old` that has the named line as its last.
+    let first = near.saturating_sub(old.lines().count()) + 1;
     let start = file.snapshot.lines().start(first);
     let hits = memmem::find_iter(&file.text.as_bytes()[start..], new).take(MAX_HITS);
-    let mut hits = hits.map(|at| start + at..start + at + new.len());
-    let is_made = |hit: &Range<usize>| {
-        let at = number(hit.start);
-        (at..at + count).contains(&near) && around(hit) == around(&ranges[0])
-    };
     if new.contains(is_word_char)
-        && let Some(made) = hits.find(is_made)
+        && let Some(made) = hits.map(|at| start + at).find(is_made)
     {
-        return Some(refuse::already_applied(number(made.start)));
+        return Some(refuse::already_applied(number(made)));
     }
-    let is_changed = share_at_line(file, old, near, is_taken) >= PLAIN_SHARE;
-    is_changed.then(|| refuse::changed_at_named_line(request, lines, near))
+    changed_where_named(request, file, old, lines, is_taken)
 }
 
-/// The share of `old`, by letters, that stands where line `near` would be in its place. Only lines with words
-/// that are not taken count.
-pub(super) fn share_at_line(
+/// The line that `near_line` names, if the file has it and no occurrence takes it.
+fn free_near_line(
+    request: &EditRequest,
+    file: &SourceFile<'_>,
+    is_taken: impl Fn(usize) -> bool,
+) -> Option<usize> {
+    let is_free = |near: &usize| (1..=file.lines().len()).contains(near) && !is_taken(*near);
+    request.near_line.filter(is_free)
+}
+
+/// The refusal of a call that fits at `lines`, if most of `old`, by letters, stands where `near_line` would
+/// be in its place. Only lines with words that are not taken count.
+pub(super) fn changed_where_named(
+    request: &EditRequest,
     file: &SourceFile<'_>,
     old: &str,
-    near: usize,
+    lines: &[usize],
     is_taken: impl Fn(usize) -> bool,
-) -> f64 {
+) -> Option<Refusal> {
+    let near = free_near_line(request, file, &is_taken)?;
     let quoted: Vec<&str> = old.lines().map(str::trim).take(MAX_NAMED + 1).collect();
-    let is_line = (1..=file.lines().len()).contains(&near);
-    if quoted.len() > MAX_NAMED || !is_line || is_taken(near) {
-        return 0.0;
+    if quoted.len() > MAX_NAMED {
+        return None;
     }
-    let stands = |(at, quote): &(usize, &str)| {
-        let mut lines = (near + at + 1).saturating_sub(quoted.len()).max(1)..=near + at;
-        let is_there = |line: usize| {
-            line <= file.lines().len() && file.body(line - 1).trim() == *quote && !is_taken(line)
-        };
-        quote.contains(is_word_char) && lines.any(is_there)
+    let stands = |(at, quote): &(usize, &&str)| {
+        let last = (near + at).min(file.lines().len());
+        let mut lines = (near + at + 1).saturating_sub(quoted.len()).max(1)..=last;
+        quote.contains(is_word_char)
+            && lines.any(|line| file.body(line - 1).trim() == **quote && !is_taken(line))
     };
-    let standing = quoted.iter().copied().enumerate().filter(stands);
-    letters(standing.map(|(_, quote)| quote)) / letters(old.lines()).max(1.0)
+    let standing = quoted.iter().enumerate().filter(stands).map(|(_, quote)| *quote);
+    let share = letters(standing) / letters(old.lines()).max(1.0);
+    (share >= PLAIN_SHARE).then(|| refuse::changed_at_named_line(request, lines, near))
 }
 
 /// The most lines of a quote that are looked for at the line that the call names.
@@ -445,19 +448,14 @@ fn edge_indentation_warning(
     }
 }
 
-/// The width of the indentation of a line.
-fn width(line: &str) -> usize {
-    columns(indent_of(line), TAB_WIDTH)
-}
-
 /// The warning that the lines of `new` after the first are indented less than the lines around
 /// them. `leading` is the indentation before both texts.
 fn dedent_warning(leading: &str, old: &str, new: &str) -> Option<&'static str> {
     let is_nonblank = |line: &&str| !line.trim().is_empty();
-    let least_after_first = |text: &str| text.lines().skip(1).filter(is_nonblank).map(width).min();
+    let least_after_first = |text: &str| text.lines().skip(1).filter(is_nonblank).map(depth).min();
     let column = columns(leading, TAB_WIDTH);
     let new_width = least_after_first(new)?;
-    let first_width = column + width(new);
+    let first_width = column + depth(new);
     let old_width = least_after_first(old).unwrap_or(first_width);
     let is_dedented = new_width < old_width.min(first_width);
     (is_flattened(old, new, column) || is_dedented).then_some("the new text was written as sent, and its lines after the first are indented less than the lines around them: indent them if they belong there")
@@ -471,7 +469,7 @@ fn is_flattened(old: &str, new: &str, column: usize) -> bool {
         let opens = lines.next()?.trim_end().ends_with([':', '{', '(', '[']);
         let body =
             lines.next().filter(|line| opens && !line.trim().starts_with(['}', ')', ']']))?;
-        Some(width(body) > column + width(text))
+        Some(depth(body) > column + depth(text))
     };
     indents_second(old) == Some(true) && indents_second(new) == Some(false)
 }

@@ -69,11 +69,6 @@ impl Explanation {
         let (differences, reading) = (reading.mistakes.clone(), Rc::clone(reading));
         Self { share: 1.0, as_quoted: 1.0, differences, lines, reading, ..Self::default() }
     }
-
-    /// What it writes; `None` for a conflict.
-    pub(super) fn splice(&self) -> Option<&Splice> {
-        self.splice.as_ref()
-    }
 }
 
 /// What explains one reading.

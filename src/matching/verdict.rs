@@ -2,6 +2,7 @@
 //! rest competes by cost. The cheapest result is applied if the next different one, the conflict
 //! elsewhere and the reverse of the call are a margin dearer.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
@@ -39,24 +40,24 @@ pub(super) fn decide(
     }
     // Where the language forbids the escapes of new_str as it was sent, they are no part of the text.
     let is_clean = |e: &Explanation| {
-        e.splice().is_none_or(|splice| {
+        e.splice.as_ref().is_none_or(|splice| {
             let old = &e.reading.old;
             escapes::review_escapes(file, &splice.range, old, &splice.text) == EscapeReview::Fine
         })
     };
     let is_strict = file.language.is_some_and(escapes::forbids_escapes);
-    if is_strict && found.iter().any(|e| e.splice().is_some() && is_clean(e)) {
+    if is_strict && found.iter().any(|e| e.splice.is_some() && is_clean(e)) {
         found.retain(is_clean);
     }
     // On the lines of a result that needs no other words, a conflict and a result that does are only
     // worse alignments of the same place.
     let lines_of = |is_such: fn(&Explanation) -> bool| {
-        let such = found.iter().filter(|e| e.splice().is_some() && is_such(e));
+        let such = found.iter().filter(|e| e.splice.is_some() && is_such(e));
         let span = |e: &Explanation| LineSpan { start: e.lines.start + 1, end: e.lines.end };
         merge_ranges(such.map(span).collect())
     };
     let (plain, written) = (lines_of(|e| !e.is_loose), lines_of(|_| true));
-    found.retain(|e| match e.splice() {
+    found.retain(|e| match e.splice {
         Some(_) => !e.is_loose || !meets(&plain, &e.lines),
         None => e.share >= STALE_SHARE && !meets(&written, &e.lines),
     });
@@ -65,7 +66,7 @@ pub(super) fn decide(
         let is_around = |lines: &Range<usize>| {
             *lines != made.lines && lines.start <= made.lines.start && made.lines.end <= lines.end
         };
-        found.iter().any(|e| e.splice().is_some() && !e.is_loose && is_around(&e.lines))
+        found.iter().any(|e| e.splice.is_some() && !e.is_loose && is_around(&e.lines))
     };
     let made = readings.iter().flat_map(|reading| explain_reverse(file, reading, readings));
     let made = made.filter(|(_, made)| !is_left(made));
@@ -98,7 +99,7 @@ fn explain_reverse(
         |line: &&str| line.contains(is_word_char) && !old_keys.contains(&line_key(line));
     let late = if own.iter().any(has_words) { 0.0 } else { MARGIN };
     let mut list = explain(file, &Rc::new(reading.reversed())).list;
-    list.retain(|e| e.splice().is_some() && e.evidence - e.cost >= THRESHOLD);
+    list.retain(|e| e.splice.is_some() && e.evidence - e.cost >= THRESHOLD);
     list.into_iter().map(|e| (e.cost + late, e)).collect()
 }
 
@@ -144,7 +145,7 @@ fn margin(explanation: &Explanation) -> f64 {
 fn is_strong(e: &Explanation) -> bool {
     let least = if e.needs_code { LOOSE_EVIDENCE } else { COMMENT_EVIDENCE };
     e.evidence - e.cost >= THRESHOLD
-        && (!e.is_loose || e.splice().is_none() || e.evidence >= least * e.cost)
+        && (!e.is_loose || e.splice.is_none() || e.evidence >= least * e.cost)
 }
 
 /// The laxest difference of an explanation.
@@ -164,9 +165,9 @@ fn sort_by_cost(found: &mut [Explanation]) {
 /// Charges conflicts for the blanks that only the call has, as the cheapest result is charged for them, if
 /// more of that stands as it was quoted: such blanks are the call's mistake at any place.
 fn charge_own_blanks(found: &mut [Explanation]) {
-    let Some(best) = found.iter().find(|e| e.splice().is_some()) else { return };
+    let Some(best) = found.iter().find(|e| e.splice.is_some()) else { return };
     let (blanks, as_quoted) = (best.own_blanks, best.as_quoted);
-    for e in found.iter_mut().filter(|e| e.splice().is_none() && e.as_quoted < as_quoted) {
+    for e in found.iter_mut().filter(|e| e.splice.is_none() && e.as_quoted < as_quoted) {
         e.cost += blanks;
     }
     sort_by_cost(found);
@@ -180,7 +181,7 @@ impl Trial<'_, '_> {
         let mut found = self.without_equal(found);
         // A result that changes nothing is no reading of the call beside a likelier one that does.
         if let Some(cost) = found.iter().find(|e| self.changes(e)).map(|e| e.cost) {
-            found.retain(|e| e.cost < cost || e.splice().is_none() || self.changes(e));
+            found.retain(|e| e.cost < cost || e.splice.is_none() || self.changes(e));
         }
         charge_own_blanks(&mut found);
         self.charge_distance(&mut found);
@@ -207,12 +208,12 @@ impl Trial<'_, '_> {
         );
         let limit = best.cost + margin(&best);
         let is_made = |(cost, made): &&(f64, Explanation)| {
-            (*cost < limit || stands(made)) && !(made.is_part && best.splice().is_none())
+            (*cost < limit || stands(made)) && !(made.is_part && best.splice.is_none())
         };
         if let Some((_, made)) = self.made.as_ref().filter(is_made) {
             return already_made(made);
         }
-        if best.splice().is_none() {
+        if best.splice.is_none() {
             return self.stale(&best);
         }
         if let Some(line) = self.named_elsewhere(&best) {
@@ -230,7 +231,7 @@ impl Trial<'_, '_> {
         let chosen_by_veto = dropped.is_some_and(|d| d.cost < best.cost - MARGIN);
         sort_by_cost(&mut found);
         if self.request.expected != Expected::default() || self.truncated {
-            found.retain(|e| e.cost < limit || e.splice().is_some() && is_strong(e));
+            found.retain(|e| e.cost < limit || e.splice.is_some() && is_strong(e));
             found.insert(0, best);
             return self.choose_all(found);
         }
@@ -259,10 +260,11 @@ impl Trial<'_, '_> {
     /// The refusal of a call that could mean several places, none of them at `near_line`, where it stands
     /// in part.
     fn changed_where_named(&self, best: &Explanation, others: &[Explanation]) -> Option<Refusal> {
-        let is_one = self.request.expected == Expected::default();
-        let near = self.request.near_line.filter(|near| is_one && *near > 0)?;
+        if self.request.expected != Expected::default() {
+            return None;
+        }
         let is_rival = |e: &&Explanation| {
-            e.splice().is_some()
+            e.splice.is_some()
                 && e.cost < best.cost + 2.0 * MARGIN
                 && !overlap(&e.lines, &best.lines)
         };
@@ -271,9 +273,10 @@ impl Trial<'_, '_> {
         let mut lines: Vec<usize> = rivals().map(|e| e.lines.start + 1).collect();
         lines.sort_unstable();
         lines.dedup();
-        let is_changed = lines.len() > 1
-            && exact::share_at_line(self.file, &best.reading.old, near, is_taken) >= PLAIN_SHARE;
-        is_changed.then(|| refuse::changed_at_named_line(self.request, &lines, near))
+        if lines.len() < 2 {
+            return None;
+        }
+        exact::changed_where_named(self.request, self.file, &best.reading.old, &lines, is_taken)
     }
 
     /// Charges what is farther from `near_line` than something else.
@@ -293,7 +296,7 @@ impl Trial<'_, '_> {
     fn choose(&self, best: Explanation, rivals: Vec<Explanation>, chosen_by_veto: bool) -> Verdict {
         let (mut here, elsewhere): (Vec<_>, Vec<_>) =
             rivals.into_iter().partition(|e| overlap(&e.lines, &best.lines));
-        here.retain(|e| e.splice().is_some());
+        here.retain(|e| e.splice.is_some());
         if elsewhere.is_empty() {
             return self.write(best, here, chosen_by_veto);
         }
@@ -301,17 +304,15 @@ impl Trial<'_, '_> {
         all.sort_by_key(|e| e.lines.start);
         let mut lines: Vec<usize> = all.iter().map(|e| e.lines.start + 1).collect();
         lines.dedup();
-        let is_near =
-            |line: &usize| self.request.near_line.is_some_and(|near| line.abs_diff(near) <= FAR);
+        let near = self.request.near_line.unwrap_or_default();
         let nearest = exact::nearest_to_line(self.request, &lines).map(|at| lines[at]);
-        let (written, stale): (Vec<_>, Vec<_>) =
-            all.into_iter().partition(|e| e.splice().is_some());
+        let (written, stale): (Vec<_>, Vec<_>) = all.into_iter().partition(|e| e.splice.is_some());
         let first = |list: &[Explanation]| list.first().map(|e| e.lines.start + 1);
         let (here, nearer) = (first(&written), first(&stale));
-        let nearest = nearest.filter(is_near);
-        let mut near = written.into_iter().filter(|e| Some(e.lines.start + 1) == nearest);
-        if let Some(best) = near.next() {
-            return self.write(best, near.collect(), chosen_by_veto);
+        let nearest = nearest.filter(|line| line.abs_diff(near) <= FAR);
+        let mut named = written.into_iter().filter(|e| Some(e.lines.start + 1) == nearest);
+        if let Some(best) = named.next() {
+            return self.write(best, named.collect(), chosen_by_veto);
         }
         if let (Some(here), Some(nearer)) = (here, nearest.or(nearer)) {
             return Verdict::Refused(refuse::closer_elsewhere(self.request, here, nearer));
@@ -327,7 +328,7 @@ impl Trial<'_, '_> {
             let new = self.request.new.trim();
             let is_made = match self.changes(&best) {
                 true => self.is_made_around(&best) && self.is_telling(&best),
-                false => best.splice().is_some_and(|splice| splice.text.trim() == new),
+                false => best.splice.as_ref().is_some_and(|splice| splice.text.trim() == new),
             };
             if is_made {
                 return already_made(&best);
@@ -335,7 +336,7 @@ impl Trial<'_, '_> {
             if !self.changes(&best) {
                 return Verdict::Refused(refuse::only_ignored_changes(line, cause));
             }
-            let explained = self.explained(&best, best.splice().cloned().into_iter().collect());
+            let explained = self.explained(&best, best.splice.iter().cloned().collect());
             if !explained.is_guess {
                 return Verdict::One(explained);
             }
@@ -344,7 +345,7 @@ impl Trial<'_, '_> {
             refuse::ambiguous(line, cause, if is_alone { 0 } else { others.len() + 1 });
         let mut outcomes = Vec::new();
         for explanation in std::iter::once(&best).chain(&others) {
-            let splices: Vec<Splice> = explanation.splice().cloned().into_iter().collect();
+            let splices: Vec<Splice> = explanation.splice.iter().cloned().collect();
             let how = match explanation.how.as_str() {
                 _ if is_alone => "a guess that nothing in the call confirms",
                 "" => "lines as the file writes them",
@@ -370,7 +371,7 @@ impl Trial<'_, '_> {
         // Other places that are as likely and have lines of a chosen one.
         let mut overlapping: Vec<usize> = Vec::new();
         for explanation in found {
-            let Range { start, end } = match explanation.splice() {
+            let Range { start, end } = match &explanation.splice {
                 Some(splice) => splice.range.clone(),
                 None => self.file.byte_range(&explanation.lines),
             };
@@ -389,12 +390,14 @@ impl Trial<'_, '_> {
                 Some(_) => {}
             }
         }
-        all.sort_by_key(|e| (e.lines.start, e.splice().map_or(0, |splice| splice.range.start)));
+        all.sort_by_key(|e| {
+            (e.lines.start, e.splice.as_ref().map_or(0, |splice| splice.range.start))
+        });
         let mut lines: Vec<usize> = all.iter().map(|e| e.lines.start + 1).collect();
         let count = lines.len();
         lines.dedup();
-        let is_plain = |e: &Explanation| e.splice().is_some() && !e.is_guess && !e.is_loose;
-        let splices: Vec<Splice> = all.iter().filter_map(|e| e.splice().cloned()).collect();
+        let is_plain = |e: &Explanation| e.splice.is_some() && !e.is_guess && !e.is_loose;
+        let splices: Vec<Splice> = all.iter().filter_map(|e| e.splice.clone()).collect();
         let overlap = splices.windows(2).any(|pair| pair[0].range.end > pair[1].range.start);
         let fits = match self.request.expected {
             Expected::All => true,
@@ -427,7 +430,7 @@ impl Trial<'_, '_> {
         fn dense(text: &str) -> impl DoubleEndedIterator<Item = char> {
             text.chars().filter(|c| !c.is_whitespace())
         }
-        let Some(Splice { range, .. }) = explanation.splice() else { return false };
+        let Some(Splice { range, .. }) = &explanation.splice else { return false };
         let (old, new) = (explanation.reading.old.trim(), explanation.reading.new.trim());
         let (above, below) = (&self.file.text[..range.start], &self.file.text[range.end..]);
         new.match_indices(old).take(MAX_OFFSETS).any(|(at, _)| {
@@ -460,21 +463,19 @@ impl Trial<'_, '_> {
             let line = dropped.lines.start + 1;
             return Verdict::Refused(refuse::leaves_unclosed(line, laxest(dropped)));
         }
-        let mut meaningful = None;
-        for (why, lines) in &self.forbidden {
-            match *why {
-                Forbidden::UnseenLinesGo => {
-                    return Verdict::Refused(refuse::unseen_lines_go(lines));
-                }
-                Forbidden::Meaningful(difference) => meaningful = meaningful.or(Some(difference)),
-                _ => {}
-            }
+        let mut forbidden = self.forbidden.iter();
+        if let Some((_, lines)) = forbidden.find(|(why, _)| *why == Forbidden::UnseenLinesGo) {
+            return Verdict::Refused(refuse::unseen_lines_go(lines));
         }
-        let is_stale = |e: &&Explanation| e.splice().is_none() && e.evidence > 2.0 * e.cost;
+        let is_stale = |e: &&Explanation| e.splice.is_none() && e.evidence > 2.0 * e.cost;
         if let Some(stale) = found.iter().find(is_stale) {
             return self.stale(stale);
         }
         let mut refusal = refuse::not_found(self.request, self.file);
+        let meaningful = self.forbidden.iter().find_map(|(why, _)| match why {
+            Forbidden::Meaningful(difference) => Some(*difference),
+            _ => None,
+        });
         if let Some(difference) = meaningful.filter(|_| self.file.language.is_none()) {
             refuse::blame_unknown_language(&mut refusal, difference);
         }
@@ -494,18 +495,19 @@ impl Trial<'_, '_> {
         let mut seen: HashMap<(Range<usize>, String), usize> = HashMap::new();
         let mut out: Vec<Explanation> = Vec::with_capacity(found.len());
         for explanation in found {
-            let key = match explanation.splice() {
+            let key = match &explanation.splice {
                 Some(splice) => normalized(self.file.text, splice),
                 None => (usize::MAX..explanation.lines.start, String::new()),
             };
-            match seen.get(&key) {
-                // What one explanation shows is no guess, if another one comes to the same text.
-                Some(&at) if explanation.cost < out[at].cost + MARGIN => {
-                    out[at].is_guess &= explanation.is_guess;
+            match seen.entry(key) {
+                Entry::Occupied(first) => {
+                    // What one explanation shows is no guess, if another one comes to the same text.
+                    let first = &mut out[*first.get()];
+                    first.is_guess &=
+                        explanation.is_guess || explanation.cost >= first.cost + MARGIN;
                 }
-                Some(_) => {}
-                None => {
-                    seen.insert(key, out.len());
+                Entry::Vacant(slot) => {
+                    slot.insert(out.len());
                     out.push(explanation);
                 }
             }
@@ -515,13 +517,13 @@ impl Trial<'_, '_> {
 
     /// Whether an explanation changes the file.
     fn changes(&self, explanation: &Explanation) -> bool {
-        explanation.splice().is_some_and(|s| self.file.text[s.range.clone()] != s.text)
+        explanation.splice.as_ref().is_some_and(|s| self.file.text[s.range.clone()] != s.text)
     }
 
     /// Whether an explanation breaks brackets, literals or indentation that file and call had whole.
     fn breaks(&self, explanation: &Explanation) -> bool {
         let Reading { old, new, .. } = &*explanation.reading;
-        explanation.splice().is_some_and(|splice| {
+        explanation.splice.as_ref().is_some_and(|splice| {
             veto::breaks_structure(self.file, std::slice::from_ref(splice), old, new)
         })
     }
