@@ -150,8 +150,8 @@ impl<'p> Writer<'p> {
             let unseen = place.links[self.next_link..link_at].iter().filter(|l| l.old.is_empty());
             let gap: Vec<usize> = unseen.flat_map(|link| link.lines.clone()).collect();
             self.next_link = link_at;
-            let begins_deleted = matches!(op, LineOp::Delete(_));
-            self.write_boundary(&gap, if begins_deleted { Status::Deleted } else { status });
+            let below = if matches!(op, LineOp::Delete(_)) { Status::Deleted } else { status };
+            self.write_boundary(&gap, below);
             match is_block {
                 true => self.write_block(link, ops, status),
                 false => self.write_line(link_at, old_at, at),
@@ -169,10 +169,7 @@ impl<'p> Writer<'p> {
     /// that `new_str` has. Returns where the operations of the run end.
     fn write_counted_blank_lines(&mut self, at: usize) -> Option<usize> {
         let Input { file, call, place, .. } = *self.input;
-        let is_blank = |op: &&LineOp| {
-            let old = op.old_at().map(|old| call.old[old]);
-            old.or(op.new_at().map(|new| call.new[new])).is_some_and(|line| line.trim().is_empty())
-        };
+        let is_blank = |op: &&LineOp| call.line(op).trim().is_empty();
         let (above, ops) = call.ops.split_at(at);
         let (ops, below) = ops.split_at(ops.iter().take_while(is_blank).count());
         let old_count = ops.iter().filter_map(|op| op.old_at()).count();
