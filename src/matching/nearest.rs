@@ -161,12 +161,10 @@ impl<'a, 't> Search<'a, 't> {
         longest.sort_by_key(|(_, line)| Reverse(line.len()));
         longest.truncate(MAX_BY_LETTERS);
         longest.retain(|(_, line)| line.len() <= MAX_LINE_CHARS && line.chars().count() >= 3);
-        let body = |&at: &usize| (at, self.file.body(at).trim());
-        let places = self.file.nonblank_lines().iter().map(body);
-        let places = places.filter(|(_, body)| body.len() <= MAX_LINE_CHARS);
-        let places: Vec<(usize, &str, bool)> =
-            places.map(|(at, body)| (at, body, body.is_ascii())).collect();
-        let steps = places.iter().map(|(_, body, _)| 8 + body.len() / 4).sum();
+        let places = self.file.nonblank_lines().iter().map(|&at| (at, self.file.body(at).trim()));
+        let places: Vec<(usize, &str)> =
+            places.filter(|(_, body)| body.len() <= MAX_LINE_CHARS).collect();
+        let steps = places.iter().map(|(_, body)| 8 + body.len() / 4).sum();
         let mut out = Vec::new();
         for (at, line) in longest {
             if budget::spend(steps).is_err() {
@@ -177,10 +175,10 @@ impl<'a, 't> Search<'a, 't> {
             let by_chars = indel::BatchComparator::new(line.chars());
             // The most similar lines of the file, best first.
             let mut best: Vec<(f64, usize)> = Vec::new();
-            for &(place, body, is_ascii) in &places {
+            for &(place, body) in &places {
                 let least = best.get(MAX_STARTS - 1).map_or(0.5, |(score, _)| *score);
                 let args = indel::Args::default().score_cutoff(least);
-                let score = match is_ascii && line.is_ascii() {
+                let score = match line.is_ascii() && body.is_ascii() {
                     true => by_bytes.normalized_similarity_with_args(body.bytes(), &args),
                     false => by_chars.normalized_similarity_with_args(body.chars(), &args),
                 };
@@ -293,7 +291,7 @@ impl<'a, 't> Search<'a, 't> {
     /// The lines of a region with those around it that are in lines of the text, too, but broken
     /// otherwise or in another order: who copies the region has all of the text then.
     fn with_split_lines(&self, pairs: &[Option<usize>], lines: Range<usize>) -> Range<usize> {
-        let dense = |line: &str| line.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+        let dense = |line: &str| line.split_whitespace().collect::<String>();
         let dense_at = |line: usize| dense(self.file.body(line));
         let lines_of_text = pairs.iter().zip(self.text).map(|(pair, line)| (pair, dense(line)));
         let mut left: Vec<String> = lines_of_text

@@ -97,10 +97,8 @@ fn clues_of(file: &SourceFile<'_>, lines: &Range<usize>, weights: &BTreeMap<u64,
 /// The share of the paired lines of a region that have the same indentation in text and file.
 fn same_indentation_share(file: &SourceFile<'_>, text: &[&str], region: &Region) -> f64 {
     let pairs = region.pairs.iter().zip(text).filter_map(|(pair, line)| Some(((*pair)?, line)));
-    let (same, all) = pairs.fold((0_u32, 0_u32), |(same, all), (at, line)| {
-        (same + u32::from(indent_of(file.body(at)) == indent_of(line)), all + 1)
-    });
-    f64::from(same) / f64::from(all.max(1))
+    let is_same = |(at, line): &(usize, &&str)| indent_of(file.body(*at)) == indent_of(line);
+    float(pairs.clone().filter(is_same).count()) / float(pairs.count().max(1))
 }
 
 /// The keys of the lines and words that text and file share, with their weights. A line or word weighs

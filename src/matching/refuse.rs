@@ -275,14 +275,13 @@ pub(super) fn offer_all(request: &EditRequest, refusal: &mut Refusal, count: Opt
 /// The refusal of a lenient match at line `here`, because the region at line `nearer` has some of
 /// the lines of `old_str` as they were quoted.
 pub(super) fn closer_elsewhere(request: &EditRequest, here: usize, nearer: usize) -> Refusal {
-    let mut refusal = wrong_count(request, &[here.min(nearer), here.max(nearer)], false);
+    let (first, second) = (here.min(nearer), here.max(nearer));
+    let mut refusal = wrong_count(request, &[first, second], false);
     refusal.message = said!(
         "{OLD} could mean two places: the text at line {here} has all of its lines in another form, and the text at line {nearer} has some of them as they were quoted, but not all"
     );
     refusal.hint(format!(
-        "Read around lines {} and {}, and quote the place you mean exactly as it is in the file.",
-        here.min(nearer),
-        here.max(nearer)
+        "Read around lines {first} and {second}, and quote the place you mean exactly as it is in the file."
     ))
 }
 
@@ -407,10 +406,8 @@ pub(super) fn stale(
 pub(crate) fn describe_conflict(conflict: &Conflict) -> String {
     let first_line = |text: &str| text.lines().find(|line| !line.trim().is_empty()).map(excerpt);
     let span = LineSpan { start: conflict.start_line, end: conflict.end_line };
-    let (has, differs) = match span.end > span.start {
-        true => ("have", "differ"),
-        false => ("has", "differs"),
-    };
+    let is_plural = span.end > span.start;
+    let (has, differs) = if is_plural { ("have", "differ") } else { ("has", "differs") };
     let (believed, found) = (first_line(&conflict.believed), first_line(&conflict.found));
     if let Some(written) = &conflict.written {
         let (believed, end) = (believed.unwrap_or_default(), conflict.end_line);
