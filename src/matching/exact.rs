@@ -210,13 +210,11 @@ const MAX_OVERLAPS: usize = 16;
 fn gives_same_text(text: &str, new: &str, ranges: &[Range<usize>], finder: &Finder<'_>) -> bool {
     let [range] = ranges else { return false };
     let starts: Vec<usize> = overlapping(text, range, finder).take(MAX_OVERLAPS + 1).collect();
-    let (text, new) = (text.as_bytes(), new.as_bytes());
-    starts.len() <= MAX_OVERLAPS
-        && starts.into_iter().all(|at| {
-            let first_replaced = [new, &text[range.end..at + range.len()]].concat();
-            let second_replaced = [&text[range.start..at], new].concat();
-            first_replaced == second_replaced
-        })
+    let is_same = |at: &usize| {
+        [new, &text[range.end..at + range.len()]].concat()
+            == [&text[range.start..*at], new].concat()
+    };
+    starts.len() <= MAX_OVERLAPS && starts.iter().all(is_same)
 }
 
 /// The verdict on replacing these occurrences by `new_str`.
@@ -360,8 +358,7 @@ fn warnings_for(
         && !new.starts_with(['\n', '\r'])
         && !new.is_empty()
         && above.ends_with(|c| c != '\n');
-    let leading = &above[above.rfind('\n').map_or(0, |feed| feed + 1)..];
-    let leading = Some(leading).filter(|l| !l.is_empty() && l.trim().is_empty());
+    let leading = above.rsplit('\n').next().filter(|l| !l.is_empty() && l.trim().is_empty());
     let about_lines = [
         joins_below.then_some("the old text ends with a line break and the new text does not, so the last line of the new text and the next line of the file are now one line"),
         joins_above.then_some("the old text begins with a line break and the new text does not, so the line above and the first line of the new text are now one line"),
@@ -421,31 +418,24 @@ fn edge_indentation_warning(
 ) -> Option<&'static str> {
     let [(old_rest, old_blanks), (new_rest, new_blanks)] =
         [old, new].map(|text| text.split_at(text.trim_end_matches([' ', '\t']).len()));
-    let both_are_indentation = old_rest.ends_with('\n') && new_rest.ends_with('\n');
-    let text_follows = below.starts_with(|c: char| !c.is_whitespace());
-    if both_are_indentation && text_follows && old_blanks.len() != new_blanks.len() {
-        return Some(
-            "the old text and the new text end with different parts of the next line's indentation, so the indentation of that line has changed",
-        );
-    }
-    if !begins_inside {
-        return None;
-    }
+    let ends_apart = old_rest.ends_with('\n')
+        && new_rest.ends_with('\n')
+        && old_blanks.len() != new_blanks.len()
+        && below.starts_with(|c: char| !c.is_whitespace());
     let has_line_below = below.lines().next().is_some_and(|line| !line.trim().is_empty());
-    if new.is_empty() && old.ends_with('\n') && has_line_below {
-        return Some(
-            "the old text begins inside the indentation of its first line, and what is left of it is now before the next line: quote the whole indentation",
-        );
-    }
-    match (indent_of(old).is_empty(), indent_of(new).is_empty()) {
-        (false, _) if new.lines().count() > 1 => Some(
-            "the old text begins inside the indentation of its first line, and the lines after the first were written with the indentation that was sent",
-        ),
-        (true, false) => Some(
-            "the old text begins after the line's indentation and the new text brings its own, so the first line is now indented further",
-        ),
-        _ => None,
-    }
+    Some(if ends_apart {
+        "the old text and the new text end with different parts of the next line's indentation, so the indentation of that line has changed"
+    } else if !begins_inside {
+        return None;
+    } else if new.is_empty() && old.ends_with('\n') && has_line_below {
+        "the old text begins inside the indentation of its first line, and what is left of it is now before the next line: quote the whole indentation"
+    } else if !indent_of(old).is_empty() && new.lines().count() > 1 {
+        "the old text begins inside the indentation of its first line, and the lines after the first were written with the indentation that was sent"
+    } else if indent_of(old).is_empty() && !indent_of(new).is_empty() {
+        "the old text begins after the line's indentation and the new text brings its own, so the first line is now indented further"
+    } else {
+        return None;
+    })
 }
 
 /// The warning that the lines of `new` after the first are indented less than the lines around

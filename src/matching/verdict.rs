@@ -216,11 +216,9 @@ impl Trial<'_, '_> {
         if best.splice.is_none() {
             return self.stale(&best);
         }
-        if let Some(line) = self.named_elsewhere(&best) {
-            let here = best.lines.start + 1;
-            return Verdict::Refused(refuse::closer_elsewhere(self.request, here, line));
-        }
-        if let Some(refusal) = self.changed_where_named(&best, &found) {
+        let is_one = self.request.expected == Expected::default();
+        let changed = || self.changed_where_named(&best, &found);
+        if is_one && let Some(refusal) = self.named_elsewhere(&best).or_else(changed) {
             return Verdict::Refused(refusal);
         }
         // A placeholder that new_str adds in code would replace lines if it was written as it is.
@@ -230,7 +228,7 @@ impl Trial<'_, '_> {
         }
         let chosen_by_veto = dropped.is_some_and(|d| d.cost < best.cost - MARGIN);
         sort_by_cost(&mut found);
-        if self.request.expected != Expected::default() || self.truncated {
+        if !is_one || self.truncated {
             found.retain(|e| e.cost < limit || e.splice.is_some() && is_strong(e));
             found.insert(0, best);
             return self.choose_all(found);
@@ -245,24 +243,18 @@ impl Trial<'_, '_> {
         self.choose(best, found, chosen_by_veto)
     }
 
-    /// The line of a place that holds `near_line`, and must not be taken, if an explanation is far from it.
-    fn named_elsewhere(&self, explanation: &Explanation) -> Option<usize> {
-        if self.request.expected != Expected::default() {
-            return None;
-        }
+    /// The refusal of a call whose `near_line` is in a place that must not be taken, far from the best one.
+    fn named_elsewhere(&self, best: &Explanation) -> Option<Refusal> {
         let near = self.request.near_line?.checked_sub(1)?;
-        let is_far = near.saturating_add(NEAR) < explanation.lines.start
-            || near >= explanation.lines.end + NEAR;
-        let named = self.forbidden.iter().find(|(_, lines)| lines.contains(&near));
-        named.filter(|_| is_far).map(|(_, lines)| lines.start + 1)
+        let is_far = near.saturating_add(NEAR) < best.lines.start || near >= best.lines.end + NEAR;
+        let (_, named) = self.forbidden.iter().find(|(_, lines)| lines.contains(&near))?;
+        let [here, there] = [&best.lines, named].map(|lines| lines.start + 1);
+        is_far.then(|| refuse::closer_elsewhere(self.request, here, there))
     }
 
     /// The refusal of a call that could mean several places, none of them at `near_line`, where it stands
     /// in part.
     fn changed_where_named(&self, best: &Explanation, others: &[Explanation]) -> Option<Refusal> {
-        if self.request.expected != Expected::default() {
-            return None;
-        }
         let is_rival = |e: &&Explanation| {
             e.splice.is_some()
                 && e.cost < best.cost + 2.0 * MARGIN
@@ -375,19 +367,17 @@ impl Trial<'_, '_> {
                 Some(splice) => splice.range.clone(),
                 None => self.file.byte_range(&explanation.lines),
             };
-            let before = taken.range(..end.max(start + 1)).next_back();
-            match before.filter(|(_, (taken_end, _))| *taken_end > start) {
-                None => {
-                    taken.insert(start, (end, explanation.cost + margin(&explanation)));
-                    all.push(explanation);
+            let before = taken.range(..end.max(start + 1)).next_back().map(|(_, before)| *before);
+            let Some((_, limit)) = before.filter(|(taken_end, _)| *taken_end > start) else {
+                taken.insert(start, (end, explanation.cost + margin(&explanation)));
+                all.push(explanation);
+                continue;
+            };
+            if explanation.cost < limit {
+                is_clear = false;
+                if !taken.contains_key(&start) {
+                    overlapping.push(explanation.lines.start + 1);
                 }
-                Some((_, (_, limit))) if explanation.cost < *limit => {
-                    is_clear = false;
-                    if !taken.contains_key(&start) {
-                        overlapping.push(explanation.lines.start + 1);
-                    }
-                }
-                Some(_) => {}
             }
         }
         all.sort_by_key(|e| {
@@ -523,9 +513,8 @@ impl Trial<'_, '_> {
     /// Whether an explanation breaks brackets, literals or indentation that file and call had whole.
     fn breaks(&self, explanation: &Explanation) -> bool {
         let Reading { old, new, .. } = &*explanation.reading;
-        explanation.splice.as_ref().is_some_and(|splice| {
-            veto::breaks_structure(self.file, std::slice::from_ref(splice), old, new)
-        })
+        let splices = explanation.splice.as_slice();
+        !splices.is_empty() && veto::breaks_structure(self.file, splices, old, new)
     }
 
     /// The edit of an explanation: rung and rewrites are read off its differences.
