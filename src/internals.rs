@@ -79,7 +79,7 @@ pub mod engine {
 pub mod language {
     //! The languages.
 
-    pub use crate::language::Language;
+    pub use crate::language::{Language, Token, TokenKind};
 
     /// The request for a text in this language.
     pub fn in_language(

@@ -34,7 +34,7 @@ impl Language {
     ///
     /// A boundary is a line that follows a blank one, begins in the first column, and is neither in
     /// a literal nor in brackets. The blank line after the range is not part of the range.
-    pub(crate) fn items_around(&self, text: &str, range: &Range<usize>) -> Option<Range<usize>> {
+    pub fn items_around(&self, text: &str, range: &Range<usize>) -> Option<Range<usize>> {
         if !WITH_ITEMS.contains(&self.name) {
             return None;
         }
@@ -96,74 +96,4 @@ fn blank_line_above(text: &str, at: usize) -> Option<usize> {
     let above = text[..at].strip_suffix('\n')?;
     let start = above.rfind('\n').map_or(0, |feed| feed + 1);
     above[start..].bytes().all(|b| b.is_ascii_whitespace()).then_some(start)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_stretch_is_the_items_that_an_edit_is_in() {
-        for (path, text, mark, wanted) in [
-            (
-                "a.rs",
-                "fn a() {}\n\nfn b() {\n    x\n}\n\nfn c() {}\n",
-                "x",
-                "fn b() {\n    x\n}\n\n",
-            ),
-            // A string, brackets, a decorator, and `else` hide what only looks like a boundary.
-            ("a.rs", "const S: &str = \"\n\nfn a() {}\n\nfn b() {}\n\";\n", "b()", "*"),
-            (
-                "a.go",
-                "var a = []int{\n\nb,\n\nc,\n}\n\nfunc d() {}\n",
-                "c",
-                "*{\n\nb,\n\nc,\n}\n\n",
-            ),
-            ("a.py", "@a\n\ndef b():\n    c\n\nx = 1\n", "c", "@a\n\ndef b():\n    c\n\n"),
-            (
-                "a.py",
-                "a\n\nif b:\n    c\n\nelse:\n    d\n\ne\n",
-                "c",
-                "if b:\n    c\n\nelse:\n    d\n\n",
-            ),
-            // The blank line at the end is not what changes.
-            ("a.py", "a\n\nb\n\nc\n\nd\n", "b\n\n", "b\n\nc\n\n"),
-            (
-                "a.ts",
-                "import a from 'a'\n\nclass B {\n  c = 1\n}\n\nd()\n",
-                "c =",
-                "class B {\n  c = 1\n}\n\n",
-            ),
-            ("a.ts", "@A()\n\nclass B {}\n", "B", "*"),
-            ("a.c", "#include <a>\n\nint b() {\n}\n\nint c;\n", "b", "int b() {\n}\n\n"),
-            ("a.c", "int\n\nb() {}\n", "b", "*"),
-        ] {
-            let language = Language::from_path(path).expect("known");
-            let start = text.find(mark).expect("there");
-            let found = language.items_around(text, &(start..start + mark.len())).expect("whole");
-            let found = &text[found];
-            match wanted.strip_prefix('*') {
-                Some("") => assert_eq!(found, text),
-                Some(end) => assert!(found.ends_with(end), "{found:?}"),
-                None => assert_eq!(found, wanted),
-            }
-        }
-    }
-
-    #[test]
-    fn what_the_lexer_cannot_tell_has_no_stretch() {
-        for (path, text) in [
-            ("a.rs", "fn a() { \"\n\n"),
-            ("a.rs", "}\n\nfn a() {}\n"),
-            ("a.rb", "a\n\nb\n"),
-            ("a.json", "{}\n"),
-        ] {
-            let language = Language::from_path(path).expect("known");
-            assert_eq!(
-                language.items_around(text, &(5.min(text.len())..text.len())),
-                None,
-                "{text}"
-            );
-        }
-    }
 }

@@ -11,7 +11,7 @@ mod table;
 
 #[cfg(feature = "syntax")]
 pub(crate) use items::begins_item;
-pub use lexer::{Lexed, TokenKind};
+pub use lexer::{Lexed, Token, TokenKind};
 
 /// A language's lexical syntax.
 #[derive(Debug, PartialEq, Eq)]
@@ -207,44 +207,5 @@ impl Language {
     /// Cuts a text into code, comments and literals.
     pub fn lex(&self, text: &str) -> Lexed {
         lexer::lex(self, text)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_name_their_language() {
-        for (path, name) in [
-            ("a/b/main.go", Some("go")),
-            ("Makefile", Some("make")),
-            ("x.TSX", Some("typescript")),
-            ("README.md", Some("markdown")),
-            ("Dockerfile", Some("dockerfile")),
-            ("a.unknown", None),
-            ("noext", None),
-        ] {
-            assert_eq!(Language::from_path(path).map(|l| l.name), name, "{path}");
-        }
-    }
-
-    #[test]
-    fn comments_of_a_line() {
-        let of = |name: &str| Language::from_name(name).expect("known");
-        assert_eq!(
-            of("rust").strip_trailing_comment("let a = \"// b\"; // c"),
-            "let a = \"// b\";"
-        );
-        assert_eq!(of("python").strip_trailing_comment("x = '#' # y"), "x = '#'");
-        assert_eq!(of("c").strip_trailing_comment("int a; /* b */"), "int a;");
-        assert_eq!(
-            of("c").strip_trailing_comment("int a; /* b */ int c;"),
-            "int a; /* b */ int c;"
-        );
-        assert!(of("rust").is_comment("  // a"));
-        assert!(of("java").is_comment("   * a line of a block"));
-        assert!(!of("java").is_comment("*p = 1;"));
-        assert!(!of("c").is_comment("/* a */ int b;"));
     }
 }

@@ -4,6 +4,7 @@
 mod check;
 mod fuzz;
 pub(crate) mod languages;
+mod lexing;
 mod settings;
 mod veto;
 mod within;
