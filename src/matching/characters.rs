@@ -59,10 +59,9 @@ impl CharacterMap {
         let map: Vec<_> = map.map(|(from, to)| (from.to_owned(), to.to_owned())).collect();
         let is_dash = |(from, _): &(String, String)| from.starts_with(['–', '—']);
         let without: Vec<_> = map.iter().filter(|pair| !is_dash(pair)).cloned().collect();
-        match without.len() < map.len() {
-            true => vec![Self(map), Self(without)],
-            false => vec![Self(map)],
-        }
+        let mut maps = vec![Self(map), Self(without)];
+        maps.dedup();
+        maps
     }
 
     /// Whether it changes nothing.

@@ -34,20 +34,21 @@ const MAX_ODD: u8 = 2;
 
 /// Every map that fits the lines at a place.
 pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec<IndentMap> {
-    let as_sent: Vec<String> = call.new.iter().map(|line| indent_of(line).to_owned()).collect();
     let pairs = pairs(file, call, place);
     if pairs.iter().all(Pair::is_right) {
-        let (indents, is_guess) = (as_sent, call.rescales());
+        let indents = call.new.iter().map(|line| indent_of(line).to_owned()).collect();
+        let is_guess = call.rescales();
         return vec![IndentMap { how: None, price: 0.0, indents, is_guess, moves_kept: false }];
     }
     let lines = Lines::of(file, call, place, pairs);
     let rules = &lines.rules;
     let base = if rules.is_empty() { IRREGULAR } else { Difference::Indentation.cost() };
-    let map = |how, frames: Vec<Frame>, mapped: &[String], is_guess| {
+    let map = |how, frame_of: &dyn Fn(&NewLine<'_>) -> Frame, mapped: &[String], is_guess| {
+        let frames: Vec<Frame> = lines.new.iter().map(frame_of).collect();
         let (price, moves_kept) = (base + lines.price(&frames), !frames.contains(&Frame::Call));
-        let indents = (0..frames.len()).map(|at| match frames[at] {
-            Frame::Call => mapped[at].clone(),
-            Frame::File => as_sent[at].clone(),
+        let indents = lines.new.iter().map(|line| match frames[line.at] {
+            Frame::Call => mapped[line.at].clone(),
+            Frame::File => line.sent.to_owned(),
         });
         let indents = indents.collect();
         IndentMap { how: Some(how), price, indents, is_guess, moves_kept }
@@ -56,23 +57,22 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
     for rule in rules.iter().map(Some).chain(rules.is_empty().then_some(None)) {
         let (indents, is_guess) = lines.mapped(rule);
         let how = "new lines re-indented like the lines of the old text";
-        out.push(map(how, vec![Frame::Call; indents.len()], &indents, is_guess));
+        out.push(map(how, &|_| Frame::Call, &indents, is_guess));
     }
     let IndentMap { indents: mapped, is_guess, .. } = out[0].clone();
     let moves_wrong = lines.moves_wrong();
     let is_guess = is_guess || moves_wrong;
     if lines.says(Frame::File) {
         let how = "kept lines as they were sent, new ones like the lines of the old text";
-        let says = lines.new.iter().map(|line| line.says.unwrap_or(Frame::Call));
-        out.push(map(how, says.collect(), &mapped, is_guess));
+        let says = |line: &NewLine<'_>| line.says.unwrap_or(Frame::Call);
+        out.push(map(how, &says, &mapped, is_guess));
     }
     let how = "new lines indented as they were sent";
     let frame = |line: &NewLine<'_>| if line.keeps_depth() { Frame::Call } else { Frame::File };
-    out.push(map(how, lines.new.iter().map(frame).collect(), &mapped, is_guess));
-    let of_file = vec![Frame::File; mapped.len()];
+    out.push(map(how, &frame, &mapped, is_guess));
     if let Some(first) = lines.lost_first() {
         let how = "new lines indented as they were sent, but for the first";
-        let mut but_first = map(how, of_file.clone(), &mapped, lines.code[0].is_right());
+        let mut but_first = map(how, &|_| Frame::File, &mapped, lines.code[0].is_right());
         but_first.indents[first] = lines.code[0].there.to_owned();
         out.push(but_first);
     }
@@ -88,7 +88,7 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
         || lines.code.iter().any(leaves_wrong)
         || lines.moves_everything()
         || call.rescales() && !lines.shared.iter().any(|shared| shared.new == shared.there);
-    out.push(map(how, of_file, &mapped, is_guess));
+    out.push(map(how, &|_| Frame::File, &mapped, is_guess));
     lines.charge_odd_lines(place, &mut out);
     out
 }
