@@ -61,12 +61,15 @@ pub(super) fn decide(
         Some(_) => !e.is_loose || !meets(&plain, &e.lines),
         None => e.share >= STALE_SHARE && !meets(&written, &e.lines),
     });
-    // What stands inside a place that the call explains as a whole is what it leaves of that place.
+    // What stands inside a place that the call quotes as a whole is what it leaves of that place.
     let is_left = |made: &Explanation| {
         let is_around = |lines: &Range<usize>| {
             *lines != made.lines && lines.start <= made.lines.start && made.lines.end <= lines.end
         };
-        found.iter().any(|e| e.splice.is_some() && !e.is_loose && is_around(&e.lines))
+        let is_whole = |e: &&Explanation| {
+            e.splice.is_some() && !e.is_loose && !e.differences.contains(&Difference::Elision)
+        };
+        found.iter().filter(is_whole).any(|e| is_around(&e.lines))
     };
     let made = readings.iter().flat_map(|reading| explain_reverse(file, reading, readings));
     let made = made.filter(|(_, made)| !is_left(made));
