@@ -1,17 +1,18 @@
 //! The prompts, which are compiled in and can be replaced by configuration. Slots are checked when a
 //! prompt is loaded, and filled in one pass: a `{{` in the text that fills a slot is not a slot.
 //!
-//! Data is framed by lines with a random mark, new for each request, that occurs in none of the data.
-//! So no content can imitate the end of its frame.
+//! Data is framed by lines with a mark that occurs in none of the data, so no content can imitate the
+//! end of its frame. The mark is a hash of the data: the same question has the same prompt, which a
+//! gateway with a cache answers without the model.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
 use sha2::{Digest as _, Sha256};
 
 use crate::edit::AskKind;
 use crate::port::{Ask, Question, Window};
+use crate::text::ContentHash;
 
 /// A prompt as it is compiled in.
 #[derive(Debug, Clone, Copy)]
@@ -121,7 +122,7 @@ impl PromptBook {
     /// Fills the slots of the prompt for a question.
     pub fn render(&self, ask: &Ask) -> Option<RenderedPrompt> {
         let template = self.templates.get(&ask.kind())?;
-        let mark = random_mark(ask);
+        let mark = unused_mark(ask);
         let framed = |name: &str, text: &str| frame(&mark, name, text);
         let value = |slot: &str| match (slot, &ask.question) {
             ("mark", _) => mark.clone(),
@@ -200,17 +201,17 @@ fn parse_template(spec: &PromptSpec, text: &str) -> Result<Template, PromptError
     }
 }
 
-/// A random mark that occurs in no text of the question.
-fn random_mark(ask: &Ask) -> String {
-    let mut texts = ask.shown();
-    texts.extend([ask.old.as_str(), ask.new.as_str()]);
-    loop {
-        // `RandomState` takes its keys from the system's source of random numbers.
-        let mark = format!("{:016x}", RandomState::new().build_hasher().finish());
-        if texts.iter().all(|text| !text.contains(&mark)) {
-            return mark;
-        }
-    }
+/// A mark that occurs in no text of the question, the same for the same texts.
+fn unused_mark(ask: &Ask) -> String {
+    // The debug form quotes and escapes each text. The file's hash is not sent, and left out here.
+    let texts = format!("{:?}", (&ask.path, &ask.old, &ask.new, &ask.question));
+    let mut marks = (0_u64..).map(|n| {
+        let mut mark = ContentHash::of(format!("{n} {texts}").as_bytes()).to_string();
+        mark.truncate(16);
+        mark
+    });
+    let is_unused = |mark: &String| !texts.contains(mark.as_str());
+    marks.find(is_unused).unwrap_or_default()
 }
 
 /// The text, unchanged, between a BEGIN line and an END line with the mark. If the text lacks a final

@@ -1,7 +1,8 @@
 //! Failing edits against real servers with a small real model: llama.cpp's own server,
 //! llama-cpp-python's, and LiteLLM in front of the first. The model knows little, which is
 //! the point: what it gets wrong must not be written, and what a server does not take must
-//! not be sent to it twice. `tests/it/model/servers/run.sh` installs and runs all of it.
+//! not be sent to it twice. LiteLLM has a cache, and answers without the model what was asked
+//! before. `tests/it/model/servers/run.sh` installs and runs all of it.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -159,12 +160,12 @@ fn failing() -> Vec<Failing> {
     ]
 }
 
-/// Each call as a dry run, then for good, in one process.
-fn run(server: &Server) -> String {
-    let calls = failing();
+/// The answers to each call as a dry run and then for good, in one process with no answers of its
+/// own yet, and its log.
+fn ask(server: &Server, calls: &[Failing]) -> (Bench, Vec<Value>, String) {
     let bench = Bench::with(calls[0].path, &calls[0].file);
     let mut input = String::new();
-    for call in &calls {
+    for call in calls {
         bench.put(call.path, &call.file);
         for dry_run in [true, false] {
             let arguments = json!({"path": call.path, "old_str": call.old, "new_str": call.new});
@@ -180,13 +181,18 @@ fn run(server: &Server) -> String {
     command.env("RESTITCH_MODEL", "gemma").env("RESTITCH_LOG", "debug");
     command.arg("--config").arg(&config).arg("batch");
     let output = finish(command, input.as_bytes());
-    let logs = String::from_utf8_lossy(&output.stderr);
+    let logs = String::from_utf8_lossy(&output.stderr).into_owned();
     let replies: Vec<Value> = String::from_utf8_lossy(&output.stdout)
         .lines()
         .map(|line| serde_json::from_str(line).expect("JSON"))
         .collect();
     assert_eq!(replies.len(), 2 * calls.len(), "{logs}");
+    (bench, replies, logs)
+}
 
+fn run(server: &Server) -> String {
+    let calls = failing();
+    let (bench, replies, logs) = ask(server, &calls);
     let name = server.name;
     let (mut written, mut requests, mut slowest, mut hits) = (0, 0, 0, 0);
     let mut outcomes = std::collections::BTreeMap::<String, u32>::new();
@@ -244,6 +250,19 @@ fn run(server: &Server) -> String {
     )
 }
 
+/// The same calls again from a machine that has asked nothing, when the model is gone: what the
+/// gateway keeps answers them.
+fn check_cache(gateway: &Server, model: Server) {
+    drop(model);
+    let (_, replies, logs) = ask(gateway, &failing());
+    let answered = replies.iter().filter(|reply| {
+        reply["report"]["model"]["completion_tokens"].as_u64().is_some_and(|tokens| tokens > 0)
+    });
+    let answered = answered.count();
+    assert!(answered > 0, "{}: no answer without the model\n{logs}", gateway.name);
+    println!("{}: {answered} calls answered without the model", gateway.name);
+}
+
 fn doctor(server: &Server) -> String {
     let bench = Bench::with("lib.rs", FILE);
     let mut command = restitch(bench.root.path(), bench.state.path());
@@ -287,7 +306,7 @@ fn failing_edits_against_real_servers() {
             check(&llama);
             let (port, config) = (free_port(), folder.join("litellm.yaml"));
             let text = format!(
-                "model_list:\n  - model_name: gemma\n    litellm_params:\n      model: openai/gemma\n      api_base: {}\n      api_key: none\ngeneral_settings:\n  master_key: {KEY}\n",
+                "model_list:\n  - model_name: gemma\n    litellm_params:\n      model: openai/gemma\n      api_base: {}\n      api_key: none\ngeneral_settings:\n  master_key: {KEY}\nlitellm_settings:\n  cache: true\n  cache_params:\n    type: local\n",
                 llama.base_url()
             );
             std::fs::write(&config, text).expect("written");
@@ -300,7 +319,10 @@ fn failing_edits_against_real_servers() {
                 .args(["--host", "127.0.0.1", "--port"]);
             command.arg(port.to_string());
             match Server::start("LiteLLM", &folder, &mut command, port) {
-                Ok(proxy) => check(&proxy),
+                Ok(proxy) => {
+                    check(&proxy);
+                    check_cache(&proxy, llama);
+                }
                 Err(why) => skipped("LiteLLM", &why),
             }
         }
