@@ -113,7 +113,7 @@ fn adds_at_edge(file: &SourceFile<'_>, call: &Call<'_>, place: &Place, link: &Li
 }
 
 /// Whether the file's line is the call's but for damaged characters: U+FFFD stands for what was lost.
-fn is_damaged(believed: &str, there: &str) -> bool {
+pub(super) fn is_damaged(believed: &str, there: &str) -> bool {
     const LOST: char = char::REPLACEMENT_CHARACTER;
     let (believed, there) = (believed.trim_end(), there.trim_end());
     let Some((head, rest)) = there.split_once(LOST) else { return false };
@@ -145,6 +145,25 @@ pub(super) fn is_misquoted_comment(
         }
         _ => false,
     }
+}
+
+/// Whether the call replaces or deletes a comment that it misquotes by a few words, none of which it writes:
+/// then it means the comment as it is.
+pub(super) fn replaces_comment(file: &SourceFile<'_>, call: &Call<'_>, link: &Link) -> bool {
+    let old = link.old.start;
+    if !link.is_pair() || call.keeps(old) || !file.is_comment(link.lines.start) {
+        return false;
+    }
+    let (believed, there) = (call.old[old].to_lowercase(), link.text(file).to_lowercase());
+    let [sent, found] = [&believed, &there].map(|line| words(line).collect::<HashSet<_>>());
+    let has_number = |word: &&str| word.contains(|c: char| c.is_ascii_digit());
+    let is_written = |word: &&str| {
+        call.written().any(|line| words(&line.to_lowercase()).any(|other| other == *word))
+    };
+    let shared = sent.intersection(&found).count();
+    3 * shared >= 2 * sent.len().max(found.len())
+        && !sent.symmetric_difference(&found).any(has_number)
+        && !sent.difference(&found).any(is_written)
 }
 
 /// Whether a line of the call is a comment that stands nowhere in the file.

@@ -27,7 +27,7 @@ use crate::edit::{Conflict, Kept, Splice};
 pub(super) struct Explanation {
     /// What the call writes; `None` for a conflict: the file has other text where the call changes it.
     pub(super) splice: Option<Splice>,
-    /// That other text.
+    /// That other text; of a result, the comments that it replaces although they have other words.
     pub(super) hunks: Vec<Conflict>,
     /// How surprising it is, in bits.
     pub(super) cost: f64,

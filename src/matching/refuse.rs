@@ -10,7 +10,7 @@ use super::nearest::{self, Region, overlap};
 use super::rank::{Ranking, rank};
 use super::source_file::{SourceFile, line_key, split_lines};
 use crate::edit::message::{EXPECTED, NEAR, NEW, OLD, REPLACE_ALL, THEN};
-use crate::edit::{Conflict, EditCode, EditRequest, Expected, Message, Near, Refusal, said};
+use crate::edit::{Conflict, EditCode, EditRequest, Expected, Message, Refusal, said};
 use crate::text::{LineSpan, clip};
 
 /// The most lines that a refusal lists as occurrences.
@@ -96,9 +96,10 @@ fn only_difference(old: &[&str], file: &SourceFile<'_>, ranking: &Ranking) -> Op
     }))
 }
 
-/// Whether a region is probably what the call means.
+/// Whether a region is probably what the call means: by its letters, or by half of the lines of `old_str`.
 fn is_near(region: &Region) -> bool {
-    region.equal > 0 || region.score >= NEAR_SCORE
+    let paired = region.pairs.len();
+    2 * region.equal >= paired || region.score >= NEAR_SCORE
 }
 
 /// The sentence on the nearest region, or on those that are equally near.
@@ -181,6 +182,7 @@ fn quoting_hint(
     let missing: Vec<usize> = (0..old.len())
         .filter(|&at| best.pairs[at].is_none() && old[at].contains(is_word_char))
         .collect();
+    let full = old.iter().filter(|line| !line.trim().is_empty()).count();
     match missing[..] {
         [at, ..] if best.equal > 0 && missing.len() * 2 <= old.len() => {
             let others = match missing.len() {
@@ -192,8 +194,10 @@ fn quoting_hint(
             let below = old[at + 1..].iter().find(|line| !line.trim().is_empty());
             let is_head = below.is_some_and(|below| depth(below) > depth(old[at]));
             let tells = is_head || file.keys().contains(&line_key(old[at]));
+            // Only if all else stands there, the call fits without it.
+            let is_alone = missing.len() == 1 && best.equal + 1 == full;
             let advice =
-                if is_in_new && !tells { "leave it out of both strings. Or copy" } else { "copy" };
+                if is_in_new && is_alone && !tells { "leave it out of both strings. Or copy" } else { "copy" };
             said!(
                 "Line {} of {OLD}, `{}`{others}, is not in that part of the file. If that is the place you mean, {advice} {}",
                 at + 1,
@@ -222,7 +226,9 @@ pub(super) fn wrong_count(request: &EditRequest, lines: &[usize], overlapping: b
         said!(
             "{OLD} occurs in places that overlap (at lines {list}), so the result depends on which is meant"
         )
-    } else if count > 1 && is_expected {
+    } else if is_expected && count == 1 {
+        said!("{OLD} fits at line {list}, but not in a way that is certain")
+    } else if is_expected {
         said!(
             "{OLD} fits {count} places (at lines {list}), but not all of them in one way that is certain"
         )
@@ -233,7 +239,9 @@ pub(super) fn wrong_count(request: &EditRequest, lines: &[usize], overlapping: b
         said!("{OLD} fits {count} place{s} (at line{s} {list}), expected {expected}")
     };
     // Each advice is a sentence: a caller whose tool has not what one of them needs gets the others.
-    let hint = if is_expected {
+    let hint = if is_expected && count == 1 {
+        said!("Read around line {list}, and quote the place exactly as it is in the file.")
+    } else if is_expected {
         said!(
             "Edit the places one by one, each with lines around it in {OLD} and {NEW}, as the file has them."
         )
@@ -386,13 +394,21 @@ pub(super) fn stale(
     let descriptions: Vec<String> = conflicts.iter().take(3).map(describe_conflict).collect();
     let message = said!("{OLD} is not in the file: {}", descriptions.join("; "));
     let lines = split_lines(&request.old);
-    let mut regions = rank(file, &lines, MAX_NEAREST).regions;
-    regions.sort_by_key(|region| !overlap(&region.lines, place));
+    // The place with what has changed at its edges, and with lines that are only like those of the call.
+    let ranked = rank(file, &lines, MAX_NEAREST).regions;
+    let (here, others): (Vec<_>, Vec<_>) =
+        ranked.into_iter().partition(|region| overlap(&region.lines, place));
+    let changed = conflicts.iter().map(|conflict| conflict.start_line - 1..conflict.end_line);
+    let parts = changed.chain(here.into_iter().map(|region| region.lines));
+    let whole = parts.fold(place.clone(), |a, b| a.start.min(b.start)..a.end.max(b.end));
+    let whole = whole.start..whole.end.min(file.lines().len());
+    let mut regions = vec![nearest::align_to_lines(file, &lines, whole)];
+    regions.extend(others);
+    regions.truncate(MAX_NEAREST);
     let mut refusal = Refusal::new(EditCode::NoOccurrence, message);
     refusal.nearest = regions.iter().map(|region| nearest::to_near(file, &lines, region)).collect();
     refusal.conflicts = conflicts.to_vec();
-    let first = LineSpan { start: conflicts[0].start_line, end: conflicts[0].start_line };
-    let span = refusal.nearest.first().map_or(first, Near::span);
+    let span = span(&regions[0]);
     let file_lines = (span.start..=span.end).filter_map(|number| file.snapshot.line(number));
     let new_lines = split_lines(&request.new);
     if !file_lines.map(str::trim).eq(new_lines.iter().map(|line| line.trim())) {

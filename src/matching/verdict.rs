@@ -535,6 +535,8 @@ impl Trial<'_, '_> {
             laxest => laxest.rung(),
         });
         out.kept = explanation.kept.clone();
+        out.conflicts = explanation.hunks.clone();
+        out.warnings.extend(out.conflicts.iter().map(refuse::describe_conflict));
         out.rewrites = differences.iter().map(|difference| difference.rewrite()).collect();
         out.rewrites.dedup();
         let mut is_guess = false;

@@ -8,7 +8,8 @@ use super::costs::{
     AGAIN, Difference, EDGE, EXTRA, IRREGULAR, KEPT_SHARE, LONG_QUOTE, LOST, MISSING,
     OTHER_COMMENT, PART, PLAIN_SHARE, STALE, STALE_AGAIN, STALE_SHARE, loose_cost,
 };
-use super::difference::{difference, is_made, is_unknown_comment};
+use super::diff::LineOp;
+use super::difference::{difference, is_made, is_unknown_comment, replaces_comment};
 use super::explain::Explanation;
 use super::fold::is_word_char;
 use super::forbidden::{self, Forbidden};
@@ -18,7 +19,7 @@ use super::places::{Link, LinkKind, Place, Words};
 use super::reading::Reading;
 use super::source_file::SourceFile;
 use super::unseen;
-use crate::edit::Kept;
+use crate::edit::{Conflict, Kept};
 
 /// What the links of a place weigh together, and what forbids it.
 pub(super) struct Scales<'c> {
@@ -250,7 +251,22 @@ impl<'c> Scales<'c> {
         };
         self.charge_loose(at, price, STALE * unlike, has_other_code);
         self.is_misquoted = true;
-        self.conflict |= !self.keeps(link) || call.fate(old) == Fate::Moved;
+        let is_replaced = !has_other_code
+            && !self.explanation.reading.is_reverse
+            && replaces_comment(file, call, link);
+        self.conflict |= !self.keeps(link) && !is_replaced || call.fate(old) == Fate::Moved;
+        if is_replaced {
+            let line = link.lines.start + 1;
+            let written = call.successor(old).map_or("", |new| call.new[new]);
+            self.explanation.hunks.push(Conflict {
+                start_line: line,
+                end_line: line,
+                believed: believed.to_owned(),
+                found: found.to_owned(),
+                written: Some(written.to_owned()),
+            });
+            return;
+        }
         let is_cut = match has_other_code || !file.is_comment(link.lines.start) {
             true => is_edge || call.changes_beside(old),
             // Quite other words are another comment, which says what is added below it.
@@ -345,10 +361,22 @@ impl<'c> Scales<'c> {
         {
             self.forbidden = Some(Forbidden::AddedTwice);
         }
+        // A comment goes with the code that it is about, at a place that is plain in all else.
+        let is_plain = !self.explanation.needs_code && self.explanation.kept.is_empty();
+        let changes_code = call.ops.iter().any(|op| {
+            let line = call.line(op);
+            let is_comment = file.language.is_some_and(|language| language.is_comment(line));
+            !matches!(op, LineOp::Keep(..)) && !is_comment && line.contains(is_word_char)
+        });
+        self.conflict |= !self.explanation.hunks.is_empty()
+            && !(is_plain && changes_code && self.matched_lines >= MIN_PLAIN);
         self.conflict |= forbidden::other_bracket(file, call, place)
             || forbidden::other_closer(file, call, place);
     }
 }
+
+/// How many lines with words must stand at a place where the call replaces a comment that it misquotes.
+const MIN_PLAIN: usize = 3;
 
 /// The number of characters that are not white space.
 pub(super) fn letters<'l>(lines: impl Iterator<Item = &'l str>) -> f64 {

@@ -9,7 +9,7 @@ use super::{Edges, Link, Place, with_blank_lines};
 use crate::matching::budget;
 use crate::matching::call::Call;
 use crate::matching::costs::{Difference, EXTRA, LOST, MISSING, PART, STALE, loose_cost};
-use crate::matching::difference::is_misquoted_comment;
+use crate::matching::difference::{is_damaged, is_misquoted_comment};
 use crate::matching::fold::{is_word_char, plain_key};
 use crate::matching::indent_of;
 use crate::matching::nearest::overlap;
@@ -296,6 +296,9 @@ impl<'a, 't> Text<'a, 't> {
                 .similarity(file_words.entry(n).or_insert_with(|| Words::of(file.body(line)))),
             false => 0.0,
         };
+        if is_damaged(text.text.trim(), file.body(line).trim()) {
+            return Some(bits - Difference::LookAlikes.cost());
+        }
         let are_comments = is_near && text.is_comment && file.is_comment(line);
         if similarity >= 0.5 || are_comments {
             let price = loose_cost(are_comments, Difference::Words.cost());
