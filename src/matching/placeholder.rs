@@ -3,13 +3,21 @@
 use super::indent_of;
 use super::source_file::SourceFile;
 
+/// The marks that a comment begins with.
+const MARKS: [&str; 9] = ["//", "#", "/*", "--", "<!--", "{/*", ";", "%", "*"];
+
+/// Whether a line is dots, or a comment that begins with them, whatever else it says.
+fn begins_with_dots(line: &str) -> bool {
+    let comment = MARKS.iter().find_map(|mark| line.strip_prefix(mark));
+    is_bare(line) || comment.is_some_and(|text| starts_with_dots(text.trim_start()))
+}
+
 /// Whether a line is a placeholder for code that was left out.
 ///
 /// It must say what it leaves out, or be dots alone, with or without a comment mark.
 pub(super) fn is_placeholder(line: &str) -> bool {
     let line = line.trim();
-    let marks = ["//", "#", "/*", "--", "<!--", "{/*", ";", "%", "*"];
-    let comment = marks.iter().find_map(|mark| line.strip_prefix(mark));
+    let comment = MARKS.iter().find_map(|mark| line.strip_prefix(mark));
     let inner = comment.unwrap_or(line);
     let inner = ["*/}", "*/", "-->"].iter().fold(inner, |inner, end| inner.trim_end_matches(end));
     let inner = inner.trim().trim_matches(|c| "()[]<>{}".contains(c)).trim();
@@ -98,8 +106,14 @@ pub(super) fn introduced<'a>(old: &str, new: &'a str, file: &SourceFile<'_>) -> 
         return None;
     }
     let is_code = file.language.is_some_and(|language| language.is_code());
-    let is_placeholder =
-        |line: &str| is_placeholder(line) && (is_code || line.contains(char::is_alphabetic));
+    // Dots that stand for nothing say something else.
+    let is_full = |line: &&str| !line.trim().is_empty() && !begins_with_dots(line.trim());
+    let [before, after] = [old, new].map(|text| text.lines().filter(is_full).count());
+    let leaves_out = after < before;
+    let is_placeholder = |line: &str| {
+        is_placeholder(line) && (is_code || line.contains(char::is_alphabetic))
+            || leaves_out && begins_with_dots(line)
+    };
     let is_unknown = |line: &&str| is_placeholder(line) && !file.text.contains(line);
     let old_lines = || old.lines().map(str::trim);
     if language == "python"
@@ -107,6 +121,10 @@ pub(super) fn introduced<'a>(old: &str, new: &'a str, file: &SourceFile<'_>) -> 
     {
         return Some(dots);
     }
+    // As code, dots alone are a statement in Python and Perl, and they end a document of YAML.
+    let is_bare = |line: &str| {
+        is_bare(line) && (!leaves_out || matches!(language, "python" | "perl" | "yaml"))
+    };
     let mut unknown =
         new.lines().map(str::trim).filter(|line| is_unknown(line) && !is_bare(line)).peekable();
     unknown.peek()?;

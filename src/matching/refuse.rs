@@ -196,8 +196,11 @@ fn quoting_hint(
             let tells = is_head || file.keys().contains(&line_key(old[at]));
             // Only if all else stands there, the call fits without it.
             let is_alone = missing.len() == 1 && best.equal + 1 == full;
-            let advice =
-                if is_in_new && is_alone && !tells { "leave it out of both strings. Or copy" } else { "copy" };
+            let advice = if is_in_new && is_alone && !tells {
+                "leave it out of both strings. Or copy"
+            } else {
+                "copy"
+            };
             said!(
                 "Line {} of {OLD}, `{}`{others}, is not in that part of the file. If that is the place you mean, {advice} {}",
                 at + 1,

@@ -286,8 +286,8 @@ impl<'p> Writer<'p> {
         let (link, op, believed) = (&place.links[link_at], call.ops[at], call.old[old_at]);
         let text = self.text(link);
         let differs = matches!(differences[link_at], Some(Difference::Words | Difference::Comment));
-        let is_replaced = differences[link_at] == Some(Difference::Comment)
-            && replaces_comment(file, call, link);
+        let is_replaced =
+            differences[link_at] == Some(Difference::Comment) && replaces_comment(file, call, link);
         let is_blank = believed.trim().is_empty();
         let is_missing = link.lines.is_empty();
         let line = match op {
