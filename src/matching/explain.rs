@@ -39,6 +39,8 @@ pub(super) struct Explanation {
     pub(super) share: f64,
     /// The same of the lines that stand there as they look in the call.
     pub(super) as_quoted: f64,
+    /// Whether lines that differ in words lack words of the call.
+    pub(super) lacks_words: bool,
     /// Every difference between call and file.
     pub(super) differences: Vec<Difference>,
     /// The lines of the file at the place, from 0.

@@ -206,10 +206,20 @@ impl Trial<'_, '_> {
         let stands = |e: &Explanation| {
             is_closer(e) && e.as_quoted >= PLAIN_SHARE && !overlap(&e.lines, &lines)
         };
-        found.extend(
-            faint.into_iter().filter(|e| best.needs_unseen || e.cost < best.cost && is_closer(e)),
-        );
         let limit = best.cost + margin(&best);
+        // Copied line numbers may name a place that is not as it was quoted.
+        let is_numbered = |e: &Explanation| {
+            let named = best.reading.first_line.filter(|number| *number != best.lines.start + 1);
+            named.is_some_and(|number| e.lines.contains(&(number - 1)))
+        };
+        // What has all words of the call, and more, may be what was quoted before it was changed.
+        let has_grown = |e: &Explanation| !e.lacks_words && e.as_quoted >= best_as_quoted;
+        found.extend(faint.into_iter().filter(|e| {
+            best.needs_unseen
+                || e.cost < best.cost && is_closer(e)
+                || has_grown(e)
+                || is_numbered(e)
+        }));
         let is_made = |(cost, made): &&(f64, Explanation)| {
             (*cost < limit || stands(made)) && !(made.is_part && best.splice.is_none())
         };

@@ -1,6 +1,7 @@
 //! The weight of a place: what each difference of its lines costs, how much what matches says, and what
 //! forbids the place.
 
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::call::{Call, Fate};
@@ -20,6 +21,7 @@ use super::reading::Reading;
 use super::source_file::SourceFile;
 use super::unseen;
 use crate::edit::{Conflict, Kept};
+use crate::text::words;
 
 /// What the links of a place weigh together, and what forbids it.
 pub(super) struct Scales<'c> {
@@ -221,6 +223,7 @@ impl<'c> Scales<'c> {
         let edge = if (at < first || at > last) && !is_comment { EDGE } else { 0.0 };
         let price = loose_cost(is_comment, MISSING) + LOST * self.bits(link) + edge;
         self.charge_loose(at, price, STALE, !is_comment);
+        self.explanation.lacks_words = true;
         let is_cut = match is_comment {
             true => {
                 // It says what the line added below it is.
@@ -245,6 +248,8 @@ impl<'c> Scales<'c> {
         let (believed, found) = (call.old[old], link.text(file));
         let unlike = 1.0 - Words::of(believed).similarity(&Words::of(found));
         let lost = LOST * self.bits(link);
+        let there: HashSet<&str> = words(found).collect();
+        self.explanation.lacks_words |= words(believed).any(|word| !there.contains(word));
         let price = match has_other_code {
             true => Difference::Words.cost() + lost + if is_edge { EDGE } else { 0.0 },
             false => Difference::Comment.cost() + lost * unlike,
@@ -292,11 +297,14 @@ impl<'c> Scales<'c> {
         let matched = letters(old.iter().copied());
         self.matched += matched;
         let lines = old.iter().filter(|line| line.contains(is_word_char)).count();
-        let looks_same = matches!(
-            self.differences[at],
-            None | Some(Difference::TrailingBlanks | Difference::LookAlikes)
-        );
-        if looks_same && self.levels.are_same(old[0], file.body(link.lines.start)) {
+        // Blanks at the ends that only the call has are its own mistake at any place.
+        let has_tail = |line: &str| line.trim_end() != line;
+        let is_own = self.differences[at] == Some(Difference::TrailingBlanks)
+            && has_tail(old[0])
+            && !has_tail(link.text(file));
+        if (is_own || self.differences[at].is_none())
+            && self.levels.are_same(old[0], file.body(link.lines.start))
+        {
             self.as_quoted += matched;
             self.quoted_lines += lines;
         }
@@ -305,9 +313,6 @@ impl<'c> Scales<'c> {
         let is_strict = self.explanation.reading.is_reverse && !self.keeps(link);
         self.explanation.is_part |= is_strict && !(link.starts_line(file) && link.ends_line(file));
         let Some(difference) = self.differences[at] else { return };
-        let is_own = difference == Difference::TrailingBlanks
-            && old[0].trim_end() != old[0]
-            && link.text(file).trim_end() == link.text(file);
         let cost = self.charge(difference);
         self.explanation.own_blanks += if is_own { cost } else { 0.0 };
         let dense = |text: &str| text.split_whitespace().collect::<String>();
