@@ -218,7 +218,9 @@ fn push_outcomes(scales: &Scales<'_>, out: &mut Vec<Explanation>) {
                     how: how.into_iter().flatten().collect::<Vec<_>>().join(", "),
                     cost: base.cost + scales.loose + map.price,
                     // A line of code with other words needs a place that is plain in all else.
-                    is_guess: map.is_guess || map.price >= IRREGULAR && base.needs_code,
+                    is_guess: base.is_guess
+                        || map.is_guess
+                        || map.price >= IRREGULAR && base.needs_code,
                     ..base.clone()
                 };
                 if map.how.is_some() {

@@ -352,6 +352,13 @@ impl<'c> Scales<'c> {
         let (file, call, place) = (self.file, self.call, self.place);
         let is_short = self.matched_lines < LONG_QUOTE;
         let is_reverse = self.explanation.reading.is_reverse;
+        // With a placeholder, the place is not compared with others that have changed since.
+        let is_lenient = |difference: &Difference| {
+            !matches!(difference, Difference::Elision | Difference::BlankLines)
+        };
+        let mut differences = self.differences.iter().flatten();
+        self.explanation.is_guess |= self.explanation.differences.contains(&Difference::Elision)
+            && differences.any(is_lenient);
         if forbidden::elision(call, place) {
             self.forbidden = Some(Forbidden::UnseenLinesGo);
         } else if forbidden::marks(file, call) {
