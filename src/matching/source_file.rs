@@ -374,7 +374,7 @@ impl<'t> SourceFile<'t> {
             let start = self.lines()[at].body.end - text.len();
             return self.lexed().is_some_and(|lexed| lexed.kind_at(start) == TokenKind::Comment);
         }
-        language.is_comment(text)
+        language.is_comment(text) && !self.begins_in_literal(at)
     }
 
     /// The first lines that are not blank, enough to see how the file is indented.
