@@ -213,7 +213,11 @@ impl Trial<'_, '_> {
             named.is_some_and(|number| e.lines.contains(&(number - 1)))
         };
         // What has all words of the call, and more, may be what was quoted before it was changed.
-        let has_grown = |e: &Explanation| !e.lacks_words && e.as_quoted >= best_as_quoted;
+        let has_blanks = |e: &Explanation| e.differences.contains(&Difference::BlankLines);
+        let has_grown = |e: &Explanation| {
+            let is_as_quoted = e.as_quoted >= best_as_quoted || has_blanks(&best) && !has_blanks(e);
+            !e.lacks_words && is_as_quoted
+        };
         found.extend(faint.into_iter().filter(|e| {
             best.needs_unseen
                 || e.cost < best.cost && is_closer(e)
