@@ -186,18 +186,23 @@ pub(super) fn quotes(
     differences: &[Option<Difference>],
 ) -> bool {
     // There, single quotes make a character or nothing.
-    const STRICT: &str = "rust go c c++ objective-c java c# kotlin scala zig";
+    const STRICT: &str = "json rust go c c++ objective-c java c# kotlin swift scala zig";
     fn quotes_of(text: &str) -> impl Iterator<Item = char> {
         text.chars().filter(|c| QUOTES.contains(c))
     }
     if !file.language.is_some_and(|language| is_among(STRICT, language.name)) {
         return false;
     }
+    let mut other = Vec::new();
     let links = place.links.iter().zip(differences);
-    let mut quoted = links.filter(|(_, d)| **d == Some(Difference::Punctuation));
-    quoted.any(|(link, _)| {
-        let mut pairs = quotes_of(call.old[link.old.start]).zip(quotes_of(link.text(file)));
-        pairs.any(|(sent, there)| sent != there)
+    for (link, _) in links.filter(|(_, d)| **d == Some(Difference::Punctuation)) {
+        let pairs = quotes_of(call.old[link.old.start]).zip(quotes_of(link.text(file)));
+        other.extend(pairs.filter(|(sent, there)| sent != there).map(|(sent, _)| sent));
+    }
+    let count = |line: &str| line.matches(&other[..]).count();
+    (0..call.new.len()).any(|new| {
+        let before = call.partner(new).map_or(0, |old| count(call.old[old]));
+        count(call.new[new]) > before
     })
 }
 
