@@ -302,7 +302,7 @@ impl<'c> Scales<'c> {
         let is_own = self.differences[at] == Some(Difference::TrailingBlanks)
             && has_tail(old[0])
             && !has_tail(link.text(file));
-        if (is_own || self.differences[at].is_none())
+        if (is_own || matches!(self.differences[at], None | Some(Difference::LookAlikes)))
             && self.levels.are_same(old[0], file.body(link.lines.start))
         {
             self.as_quoted += matched;
