@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::call::Call;
 use super::costs::Difference;
+use super::difference::LOST;
 use super::fold;
 use super::places::Place;
 use super::source_file::SourceFile;
@@ -55,7 +56,9 @@ impl CharacterMap {
             }
         }
         let agreed = seen.into_iter().filter_map(|(from, to)| Some((from, to?)));
-        let map = agreed.filter(|(from, to)| from != to);
+        // A damaged character stands for any other one, so that it is no form of one.
+        let map = agreed
+            .filter(|pair| pair.0 != pair.1 && !(pair.0.contains(LOST) || pair.1.contains(LOST)));
         let map: Vec<_> = map.map(|(from, to)| (from.to_owned(), to.to_owned())).collect();
         let is_dash = |(from, _): &(String, String)| from.starts_with(['–', '—']);
         let without: Vec<_> = map.iter().filter(|pair| !is_dash(pair)).cloned().collect();

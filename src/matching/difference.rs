@@ -48,7 +48,9 @@ pub(super) fn difference(
         Difference::TrailingBlanks
     } else if believed.trim().is_empty() || there.trim().is_empty() {
         Difference::Words
-    } else if is_damaged(believed, there) {
+    } else if is_damaged(there, believed)
+        || call.keeps(link.old.start) && is_damaged(believed, there)
+    {
         Difference::LookAlikes
     } else if let Some(class) = classes.into_iter().find(|d| fold::is_equal(believed, there, *d)) {
         let in_literal = class > Difference::LookAlikes && file.begins_in_literal(line);
@@ -112,17 +114,33 @@ fn adds_at_edge(file: &SourceFile<'_>, call: &Call<'_>, place: &Place, link: &Li
     meets(&call.ops[..at], &above) || meets(&call.ops[at + 1..], &below)
 }
 
-/// Whether the file's line is the call's but for damaged characters: U+FFFD stands for what was lost.
-pub(super) fn is_damaged(believed: &str, there: &str) -> bool {
-    const LOST: char = char::REPLACEMENT_CHARACTER;
-    let (believed, there) = (believed.trim_end(), there.trim_end());
-    let Some((head, rest)) = there.split_once(LOST) else { return false };
-    let tail = rest.trim_start_matches(LOST);
-    let lost = believed.strip_prefix(head).and_then(|rest| rest.strip_suffix(tail));
-    let damaged = there.matches(LOST).count();
-    !head.trim().is_empty()
-        && !tail.contains(LOST)
-        && lost.is_some_and(|lost| !lost.is_ascii() && lost.chars().count() <= damaged)
+/// U+FFFD, which stands for a character that was lost on the way.
+pub(super) const LOST: char = char::REPLACEMENT_CHARACTER;
+
+/// Whether a line is another one but for damaged characters: each run of U+FFFD stands for characters that
+/// are not ASCII, at most as many.
+pub(super) fn is_damaged(line: &str, whole: &str) -> bool {
+    let (line, mut rest) = (line.trim_end(), whole.trim_end());
+    let mut lost = 0;
+    let mut parts = line.split(LOST).peekable();
+    while let Some(part) = parts.next() {
+        let is_last = parts.peek().is_none();
+        if !part.is_empty() || is_last {
+            let gap = rest.chars().take_while(|c| !c.is_ascii()).take(lost);
+            let ends = gap.scan(0, |end, c| {
+                *end += c.len_utf8();
+                Some(*end)
+            });
+            let begin = Some(0).filter(|_| lost == 0);
+            let mut after = begin.into_iter().chain(ends).map(|end| &rest[end..]);
+            let is_part =
+                |rest: &&str| if is_last { *rest == part } else { rest.starts_with(part) };
+            let Some(found) = after.find(is_part) else { return false };
+            (rest, lost) = (&found[part.len()..], 0);
+        }
+        lost += 1;
+    }
+    line.contains(LOST) && line.contains(|c: char| c != LOST && !c.is_whitespace())
 }
 
 /// Whether two lines are comments, or the same code with another comment behind it. A line that is a

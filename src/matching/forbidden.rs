@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::call::{Call, Fate};
 use super::costs::Difference;
 use super::diff::LineOp;
+use super::difference::LOST;
 use super::escapes::QUOTES;
 use super::fold::is_word_char;
 use super::indent::{IndentRule, LevelWidths, depth, fit, indent_of};
@@ -232,6 +233,15 @@ pub(super) fn marks(file: &SourceFile<'_>, call: &Call<'_>) -> bool {
         || has_marks
             && (call.old.len() > 1 || call.old[0].starts_with([' ', '\t']))
             && !call.old.iter().any(|line| is_marked(line))
+}
+
+/// The call writes damaged characters, and a line that it quotes with them is whole in the file: they would
+/// damage it.
+pub(super) fn damage(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> bool {
+    let is_damaged = |line: &str| line.contains(LOST);
+    let mut pairs = place.links.iter().filter(|link| link.is_pair());
+    call.written().any(is_damaged)
+        && pairs.any(|l| is_damaged(call.old[l.old.start]) && !is_damaged(l.text(file)))
 }
 
 /// Whether an escape that was undone in a new line may be the text's own: in TeX `\nu` is a command, in a

@@ -365,7 +365,9 @@ impl<'c> Scales<'c> {
             self.forbidden = Some(Forbidden::Marks);
         } else if forbidden::quotes(file, call, place, &self.differences) {
             self.forbidden = Some(Forbidden::Meaningful(Difference::Punctuation));
-        } else if self.explanation.needs_code && self.is_misquoted && is_short {
+        } else if self.explanation.needs_code && self.is_misquoted && is_short
+            || forbidden::damage(file, call, place)
+        {
             self.forbidden = Some(Forbidden::OtherWords);
         } else if self.forbidden.is_none()
             && (forbidden::twice(file, call, place)

@@ -296,7 +296,7 @@ impl<'a, 't> Text<'a, 't> {
                 .similarity(file_words.entry(n).or_insert_with(|| Words::of(file.body(line)))),
             false => 0.0,
         };
-        if is_damaged(text.text.trim(), file.body(line).trim()) {
+        if is_damaged(file.body(line).trim(), text.text.trim()) {
             return Some(bits - Difference::LookAlikes.cost());
         }
         let are_comments = is_near && text.is_comment && file.is_comment(line);
