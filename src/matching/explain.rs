@@ -16,7 +16,7 @@ use super::forbidden::{self, Forbidden};
 use super::indent_of;
 use super::maps::{IndentMap, maps};
 use super::places::{Edges, Place, places};
-use super::reading::{Reading, is_fence};
+use super::reading::{Reading, StrayMark, is_fence};
 use super::source_file::SourceFile;
 use super::weigh::{Scales, letters};
 use super::write::{Choice, Input, write};
@@ -256,6 +256,17 @@ fn is_padded(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> bool {
     shared.peek().is_none() || shared.any(has_tail)
 }
 
+/// Whether a mark before or behind every line may be a part of the text: it is no code, it makes lines
+/// comments, or lines at the place or beside it have the mark.
+fn belongs_to(mark: &StrayMark, file: &SourceFile<'_>, lines: &Range<usize>) -> bool {
+    let Some(language) = file.language.filter(|language| language.is_code()) else { return true };
+    let is_full = |at: &usize| !file.is_blank(*at);
+    let above = (0..lines.start).rev().find(is_full);
+    let below = (lines.end..file.lines().len()).find(is_full);
+    let mut near = lines.clone().chain(above).chain(below);
+    mark.is_comment(language) || near.any(|at| mark.is_there(file.body(at)))
+}
+
 impl Reading {
     /// Whether the text may be meant at a place. A single number may belong to the text; it is a line
     /// number only if the text is at that line. And below a fence of the file, the call quotes that
@@ -268,6 +279,7 @@ impl Reading {
             above.is_some() && (0..first).filter(is_fence).count() % 2 == 1
         };
         (!self.numbers_must_agree || self.first_line == Some(first + 1))
+            && !self.stray_mark.as_ref().is_some_and(|mark| belongs_to(mark, file, &place.lines()))
             && !(self.mistakes.contains(&Difference::CodeFence) && is_below_fence())
     }
 

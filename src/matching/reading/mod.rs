@@ -12,7 +12,7 @@ use forms::{keep_shared, shared, weigh_forms};
 use line_numbers::lone_line_number;
 pub(crate) use line_numbers::{NumberStyle, parse_line_number};
 pub(crate) use wrappers::diff_side;
-pub(super) use wrappers::{is_diff_with_context, is_fence};
+pub(super) use wrappers::{StrayMark, is_diff_with_context, is_fence};
 
 use super::costs::{Difference, LEFT};
 use super::escapes::{self, Escapes};
@@ -39,10 +39,14 @@ const MISTAKES: &[(Difference, f64, Undo)] = &[
     (D::Unescape, 0.0, |old, _| Escapes::QUOTES.undo(old)),
     (D::Unescape, 0.0, |old, _| Escapes::BREAKS.undo(old)),
     (D::Unescape, 0.0, |old, _| Escapes::QUOTES_AND_BREAKS.undo(old)),
+    (D::Unescape, 0.0, |old, new| wrappers::undo_written_tabs(old, new, "\\s")),
+    (D::Unescape, 0.0, |old, new| wrappers::undo_written_tabs(old, new, "\\")),
     (D::LineNumbers, 0.0, |old, _| line_numbers::undo(old, true)),
     // Where a space follows every number, it is the view's.
     (D::LineNumbers, 1.0, |old, _| line_numbers::undo(old, false)),
     (D::DiffMarkers, 0.0, wrappers::undo_diff_markers),
+    (D::DiffMarkers, 0.0, |old, new| wrappers::undo_stray_mark(old, new, true)),
+    (D::DiffMarkers, 0.0, |old, new| wrappers::undo_stray_mark(old, new, false)),
     (D::CodeFence, 0.0, wrappers::undo_fence),
     (D::HtmlEntities, 0.0, entities::undo),
     (D::OuterBlankLines, 0.0, wrappers::undo_outer_blank_lines),
@@ -61,6 +65,8 @@ pub(super) struct Reading {
     pub(super) whole_lines: bool,
     /// The number of the first line, if line numbers were copied.
     pub(super) first_line: Option<usize>,
+    /// The mark of all lines that is no part of them.
+    pub(super) stray_mark: Option<StrayMark>,
     /// Whether that number may belong to the text, so that the text must be at that line.
     pub(super) numbers_must_agree: bool,
     /// What it costs more than its mistakes.
@@ -129,6 +135,10 @@ impl Draft {
         reading.surcharge += surcharge;
         // All mistakes but these spoil whole lines.
         reading.whole_lines |= !matches!(mistake, D::Unescape | D::HtmlEntities);
+        if mistake == D::DiffMarkers {
+            let mark = StrayMark::of(sent, &self.forms[0].text);
+            reading.stray_mark = mark.filter(|mark| mark.is_undone(sent, &reading.old));
+        }
         if mistake == D::LineNumbers {
             reading.first_line = sent.lines().next().and_then(parse_line_number).map(|n| n.1);
         }

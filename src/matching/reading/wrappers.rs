@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 
 use super::{Form, Undone, depth};
+use crate::language::Language;
+use crate::matching::fold::is_word_char;
 
 /// Removes `-`, `+` or a space in front of each line.
 ///
@@ -98,6 +100,125 @@ pub(crate) fn diff_side(text: &str, own: char, other: char) -> Option<String> {
         lines().filter(is_on_side).map(|line| line.strip_prefix([own, other, ' ']).unwrap_or(line));
     let side = side.collect::<Vec<_>>().join("\n");
     Some(if text.ends_with('\n') { side + "\n" } else { side })
+}
+
+/// Marks that a view, a quotation or a prompt writes before every line.
+const BEFORE: &str = "|>#$%/;│┃¦»";
+/// Those of them that need no blank behind.
+const BORDERS: &str = "|>│┃¦»";
+/// Marks that a view or a quotation writes behind every line.
+const BEHIND: &str = "\\|│┃¦¶";
+
+/// The same mark before or behind every line of both strings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::matching) struct StrayMark {
+    mark: String,
+    is_before: bool,
+}
+
+impl StrayMark {
+    /// The mark of a call; `None` if there is none, or if too few lines show it.
+    pub(super) fn of(old: &str, new: &str) -> Option<Self> {
+        const MIN_LINES: usize = 2;
+        let is_full = |line: &&str| !line.trim().is_empty();
+        let first = old.lines().find(is_full)?;
+        let head = &first[..first.find(|c| !BEFORE.contains(c)).unwrap_or(first.len())];
+        let tail = first.trim_end();
+        let tail = &tail[tail.trim_end_matches(|c| BEHIND.contains(c)).len()..];
+        let with_words = old.lines().filter(|line| line.contains(is_word_char)).count();
+        if with_words < MIN_LINES || new.trim().is_empty() {
+            return None;
+        }
+        let lines = || old.lines().chain(new.lines()).filter(is_full);
+        let marks = [(head, true), (tail, false)].into_iter().filter(|(mark, _)| !mark.is_empty());
+        let marks = marks.map(|(mark, is_before)| Self { mark: mark.to_owned(), is_before });
+        marks.into_iter().find(|mark| lines().all(|line| mark.is_on(line)))
+    }
+
+    /// Whether a line has it, at the margin.
+    fn is_on(&self, line: &str) -> bool {
+        if !self.is_before {
+            return line.trim_end().ends_with(&self.mark);
+        }
+        line.strip_prefix(&self.mark).is_some_and(|rest| {
+            rest.is_empty()
+                || rest.starts_with([' ', '\t'])
+                || self.mark.chars().all(|c| BORDERS.contains(c))
+        })
+    }
+
+    /// The line without it, and without the blank behind it.
+    fn strip<'l>(&self, line: &'l str, with_blank: bool) -> &'l str {
+        let mark = self.mark.as_str();
+        match self.is_before {
+            true => {
+                let rest = line.strip_prefix(mark).unwrap_or(line);
+                rest.strip_prefix(' ').filter(|_| with_blank).unwrap_or(rest)
+            }
+            false => line.trim_end().strip_suffix(mark).unwrap_or(line).trim_end(),
+        }
+    }
+
+    /// The text without it.
+    fn strip_all(&self, text: &str, with_blank: bool) -> String {
+        let lines = text.split('\n').map(|line| self.strip(line, with_blank));
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Whether `undone` is the text without it, and not without another mistake.
+    pub(super) fn is_undone(&self, sent: &str, undone: &str) -> bool {
+        [true, false].iter().any(|&with_blank| self.strip_all(sent, with_blank) == undone)
+    }
+
+    /// Whether a line of a file has the mark.
+    pub(in crate::matching) fn is_there(&self, line: &str) -> bool {
+        match self.is_before {
+            true => line.trim_start().starts_with(&self.mark),
+            false => line.trim_end().ends_with(&self.mark),
+        }
+    }
+
+    /// Whether it makes a line a comment.
+    pub(in crate::matching) fn is_comment(&self, language: &Language) -> bool {
+        self.is_before && language.is_comment(&format!("{} -", self.mark))
+    }
+}
+
+/// Removes the mark that every line of both strings has, and one blank behind it.
+///
+/// Evidence: answers that quote code as a terminal, a mail or a table shows it.
+pub(super) fn undo_stray_mark<'a>(old: &'a str, new: &str, with_blank: bool) -> Option<Undone<'a>> {
+    let mark = StrayMark::of(old, new)?;
+    let text = mark.strip_all(old, with_blank);
+    let undo_new = move |new: &str| vec![Form::usual(mark.strip_all(new, with_blank))];
+    Some(Undone { text, undo_new: Box::new(undo_new) })
+}
+
+/// Turns `\s` where a line begins, or only its backslash, into the tab that is meant.
+///
+/// Evidence: real calls for Go files, with `\sqlType string` for a field.
+pub(super) fn undo_written_tabs<'a>(
+    old: &'a str,
+    new: &str,
+    written: &'static str,
+) -> Option<Undone<'a>> {
+    let undo = move |text: &str| {
+        let lines = text.split('\n').map(|line| {
+            let rest = line.trim_start();
+            match rest.strip_prefix(written).filter(|_| rest.starts_with("\\s")) {
+                Some(behind) => format!("{}\t{behind}", &line[..line.len() - rest.len()]),
+                None => line.to_owned(),
+            }
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let text = undo(old);
+    let known: HashSet<&str> = old.lines().collect();
+    // A word of new_str that begins with an `s` says nothing about where the escape ends.
+    let is_new = |line: &str| line.trim_start().starts_with("\\s") && !known.contains(line);
+    let is_guess = written.len() == 1 && new.lines().any(is_new);
+    let undo_new = move |new: &str| vec![Form { is_guess, ..Form::usual(undo(new)) }];
+    (text != old).then(|| Undone { text, undo_new: Box::new(undo_new) })
 }
 
 /// Removes a code fence around the text.
