@@ -87,6 +87,9 @@ pub(super) struct Found {
 pub(super) fn explain(file: &SourceFile<'_>, reading: &Rc<Reading>) -> Found {
     let call = Call::new(&reading.old, &reading.new);
     let mut out = Found::default();
+    if reading.stray_mark.as_ref().is_some_and(|mark| belongs_to(mark, file)) {
+        return out;
+    }
     if !reading.is_reverse && !reading.mistakes.is_empty() && !reading.whole_lines {
         out.list = as_it_stands(file, reading);
     }
@@ -257,14 +260,11 @@ fn is_padded(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> bool {
 }
 
 /// Whether a mark before or behind every line may be a part of the text: it is no code, it makes lines
-/// comments, or lines at the place or beside it have the mark.
-fn belongs_to(mark: &StrayMark, file: &SourceFile<'_>, lines: &Range<usize>) -> bool {
+/// comments, or lines of the file have the mark.
+fn belongs_to(mark: &StrayMark, file: &SourceFile<'_>) -> bool {
     let Some(language) = file.language.filter(|language| language.is_code()) else { return true };
-    let is_full = |at: &usize| !file.is_blank(*at);
-    let above = (0..lines.start).rev().find(is_full);
-    let below = (lines.end..file.lines().len()).find(is_full);
-    let mut near = lines.clone().chain(above).chain(below);
-    mark.is_comment(language) || near.any(|at| mark.is_there(file.body(at)))
+    let mut lines = 0..file.lines().len();
+    mark.is_comment(language) || lines.any(|at| mark.is_there(file.body(at)))
 }
 
 impl Reading {
@@ -279,7 +279,6 @@ impl Reading {
             above.is_some() && (0..first).filter(is_fence).count() % 2 == 1
         };
         (!self.numbers_must_agree || self.first_line == Some(first + 1))
-            && !self.stray_mark.as_ref().is_some_and(|mark| belongs_to(mark, file, &place.lines()))
             && !(self.mistakes.contains(&Difference::CodeFence) && is_below_fence())
     }
 

@@ -172,10 +172,7 @@ impl StrayMark {
 
     /// Whether a line of a file has the mark.
     pub(in crate::matching) fn is_there(&self, line: &str) -> bool {
-        match self.is_before {
-            true => line.trim_start().starts_with(&self.mark),
-            false => line.trim_end().ends_with(&self.mark),
-        }
+        self.is_on(line.trim_start())
     }
 
     /// Whether it makes a line a comment.
