@@ -96,9 +96,6 @@ fn adds_at_edge(file: &SourceFile<'_>, call: &Call<'_>, place: &Place, link: &Li
     let may_be_split =
         now.is_subset(&before) && !is_misquoted_comment(file, believed, link.lines.start, there);
     let has_rest = |&line: &usize| words(file.body(line)).any(|word| lost.contains(word));
-    let start_of = |line: &str| line.trim().chars().take(MAX_COMPARED).collect::<Vec<_>>();
-    let are_alike =
-        |a: &str, b: &str| indel::normalized_similarity(start_of(a), start_of(b)) > ALIKE;
     let meets = |ops: &[LineOp], beyond: &[usize]| {
         let is_next = |line: &str| beyond.first().is_some_and(|&at| are_alike(line, file.body(at)));
         let lines = ops.iter().map(|op| call.line(op));
@@ -107,11 +104,36 @@ fn adds_at_edge(file: &SourceFile<'_>, call: &Call<'_>, place: &Place, link: &Li
             && ops.iter().all(|op| matches!(op, LineOp::Insert(_)))
             && (is_next(there) || added.any(is_next) || may_be_split && beyond.iter().any(has_rest))
     };
+    let [above, below] = beyond(file, place);
+    meets(&call.ops[..at], &above) || meets(&call.ops[at + 1..], &below)
+}
+
+/// The two nearest lines with text above a place, and those below.
+fn beyond(file: &SourceFile<'_>, place: &Place) -> [Vec<usize>; 2] {
     let Range { start, end } = place.lines();
     let is_full = |line: &usize| !file.is_blank(*line);
-    let above: Vec<usize> = (0..start).rev().filter(is_full).take(2).collect();
-    let below: Vec<usize> = (end..file.lines().len()).filter(is_full).take(2).collect();
-    meets(&call.ops[..at], &above) || meets(&call.ops[at + 1..], &below)
+    let above = (0..start).rev().filter(is_full).take(2).collect();
+    [above, (end..file.lines().len()).filter(is_full).take(2).collect()]
+}
+
+/// Whether two lines are alike by letters.
+fn are_alike(a: &str, b: &str) -> bool {
+    let start_of = |line: &str| line.trim().chars().take(MAX_COMPARED).collect::<Vec<_>>();
+    indel::normalized_similarity(start_of(a), start_of(b)) > ALIKE
+}
+
+/// The most lines that the call adds at an edge and that are compared with those beyond.
+const MAX_ADDED: usize = 16;
+
+/// Whether a line that the call adds above or below all that it quotes is like one of the next in the file.
+pub(super) fn is_alike_beyond(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> bool {
+    let meets = |ops: &mut dyn Iterator<Item = &LineOp>, beyond: &[usize]| {
+        let added = ops.take_while(|op| matches!(op, LineOp::Insert(_))).map(|op| call.line(op));
+        let mut added = added.filter(|line| line.contains(is_word_char)).take(MAX_ADDED);
+        added.any(|line| beyond.iter().any(|&at| are_alike(line, file.body(at))))
+    };
+    let [above, below] = beyond(file, place);
+    meets(&mut call.ops.iter(), &above) || meets(&mut call.ops.iter().rev(), &below)
 }
 
 /// U+FFFD, which stands for a character that was lost on the way.

@@ -10,6 +10,7 @@ use super::difference::LOST;
 use super::escapes::QUOTES;
 use super::fold::is_word_char;
 use super::indent::{IndentRule, LevelWidths, depth, fit, indent_of};
+use super::made::Made;
 use super::placeholder::is_placeholder;
 use super::places::{Link, LinkKind, Place};
 use super::reading::parse_line_number;
@@ -56,8 +57,11 @@ pub(super) fn edge(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> boo
 }
 
 /// What only the file has at the place is not what the call adds: then the edit, or a part of it, was made.
-pub(super) fn twice(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> bool {
-    let extra = place.links.iter().filter(|link| link.old.is_empty());
+/// A part that is known as made is not added again.
+pub(super) fn twice(file: &SourceFile<'_>, call: &Call<'_>, place: &Place, made: &[Made]) -> bool {
+    let is_made = |at: usize| made.iter().any(|made| made.links.contains(&at));
+    let links = place.links.iter().enumerate().filter(|(at, _)| !is_made(*at));
+    let extra = links.map(|(_, link)| link).filter(|link| link.old.is_empty());
     let extra: Vec<&u64> = extra.flat_map(|link| &file.keys()[link.lines.clone()]).collect();
     !extra.is_empty()
         && call.written().any(|l| l.contains(is_word_char) && extra.contains(&&line_key(l)))

@@ -28,6 +28,7 @@ mod explain;
 mod fold;
 mod forbidden;
 mod indent;
+mod made;
 mod maps;
 mod margin;
 mod nearest;

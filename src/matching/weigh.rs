@@ -15,6 +15,7 @@ use super::explain::Explanation;
 use super::fold::is_word_char;
 use super::forbidden::{self, Forbidden};
 use super::indent::{LevelWidths, indent_of};
+use super::made::{Made, made};
 use super::maps::IndentMap;
 use super::places::{Link, LinkKind, Place, Words};
 use super::reading::Reading;
@@ -30,6 +31,8 @@ pub(super) struct Scales<'c> {
     pub(super) place: &'c Place,
     /// For each link, how its lines differ.
     pub(super) differences: Vec<Option<Difference>>,
+    /// The parts that are made already.
+    made: Vec<Made>,
     /// The first and the last link that pair lines.
     edges: (usize, usize),
     /// The explanation without an outcome, `loose` and the price of a map.
@@ -76,11 +79,17 @@ impl<'c> Scales<'c> {
         let cost = reading.cost_at(lines.start.saturating_sub(first_old)) + forms;
         let first = links.iter().position(Link::is_paired);
         let last = links.iter().rposition(Link::is_paired);
+        let differences: Vec<_> = links.iter().map(|link| difference(file, call, link)).collect();
+        let made = match reading.is_reverse {
+            true => Vec::new(),
+            false => made(file, call, place, &differences),
+        };
         let mut scales = Self {
             file,
             call,
             place,
-            differences: links.iter().map(|link| difference(file, call, link)).collect(),
+            differences,
+            made,
             edges: (first.unwrap_or(0), last.unwrap_or(usize::MAX)),
             explanation: Explanation { cost, ..Explanation::of(reading, lines) },
             blanks: 0.0,
@@ -141,7 +150,11 @@ impl<'c> Scales<'c> {
     fn add(&mut self, at: usize) {
         let (call, link) = (self.call, &self.place.links[at]);
         let is_blank = || call.old[link.old.clone()].iter().all(|line| line.trim().is_empty());
-        if link.kind == LinkKind::Elided {
+        if let Some(made) = self.made.iter().find(|made| made.links.contains(&at)) {
+            if made.links.start == at {
+                self.add_made(at);
+            }
+        } else if link.kind == LinkKind::Elided {
             self.charge(Difference::Elision);
             let is_changed = |old| call.fate(old) == Fate::Changed;
             self.conflict |= !link.lines.is_empty() && link.old.clone().any(is_changed);
@@ -153,13 +166,17 @@ impl<'c> Scales<'c> {
             self.add_matching(at);
         } else if !self.explanation.reading.is_reverse && is_made(self.file, call, self.place, link)
         {
-            // What the call would write stands there already.
-            self.charge_loose(at, STALE, 0.0, false);
-            self.is_misquoted = true;
-            self.explanation.needs_unseen = true;
+            self.add_made(at);
         } else {
             self.add_other_words(at);
         }
+    }
+
+    /// Adds what the call would write and what stands there already.
+    fn add_made(&mut self, at: usize) {
+        self.charge_loose(at, STALE, 0.0, false);
+        self.is_misquoted = true;
+        self.explanation.needs_unseen = true;
     }
 
     /// Adds a difference of one line, and returns its cost: a further one of its kind is the same habit.
@@ -370,7 +387,7 @@ impl<'c> Scales<'c> {
         {
             self.forbidden = Some(Forbidden::OtherWords);
         } else if self.forbidden.is_none()
-            && (forbidden::twice(file, call, place)
+            && (forbidden::twice(file, call, place, &self.made)
                 || !is_reverse && forbidden::beside(file, call, &place.lines()))
         {
             self.forbidden = Some(Forbidden::AddedTwice);

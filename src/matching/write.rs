@@ -14,6 +14,7 @@ use super::difference::{is_made, replaces_comment};
 use super::fold::is_word_char;
 use super::forbidden;
 use super::indent::{indent_of, unindented, with_indent};
+use super::made::{Made, made};
 use super::maps::IndentMap;
 use super::places::{Link, LinkKind, Place, Words};
 use super::source_file::SourceFile;
@@ -65,8 +66,10 @@ pub(super) fn write(
     map: &IndentMap,
     choice: Choice,
 ) -> Result<(Splice, Choice), Vec<Conflict>> {
+    let Input { file, call, place, differences, .. } = *input;
     let mut writer = Writer {
         input,
+        made: made(file, call, place, differences),
         map,
         choice,
         out: Vec::new(),
@@ -108,6 +111,7 @@ impl Status {
 
 struct Writer<'p> {
     input: &'p Input<'p>,
+    made: Vec<Made>,
     map: &'p IndentMap,
     choice: Choice,
     /// The lines of the result; no ending means that of the lines around the place.
@@ -130,6 +134,10 @@ impl<'p> Writer<'p> {
         let Input { call, place, .. } = *self.input;
         let mut at = 0;
         while at < call.ops.len() {
+            if let Some(made) = self.made.iter().position(|made| made.ops.start == at) {
+                at = self.write_made(made);
+                continue;
+            }
             if let Some(end) = self.write_counted_blank_lines(at) {
                 at = end;
                 continue;
@@ -163,6 +171,22 @@ impl<'p> Writer<'p> {
         }
         // A new line below a deleted one has nothing to wait for.
         self.write_boundary(&[], Status::Kept);
+    }
+
+    /// Leaves a part that is made already as it is, if the lines would be written as deep as they are. Returns
+    /// where its operations end.
+    fn write_made(&mut self, index: usize) -> usize {
+        let file = self.input.file;
+        let Made { ops, links, new, lines } = self.made[index].clone();
+        for (new, line) in new.into_iter().zip(lines) {
+            let there = file.body(line);
+            if !file.is_blank(line) && self.map.indents[new] != indent_of(there) {
+                self.push_conflict(line..line + 1, "", there);
+            }
+            self.out.push(line_there(file, line));
+        }
+        (self.next_link, self.above) = (links.end, Status::Kept);
+        ops.end
     }
 
     /// Writes a run of blank lines whose number the call changes, but does not know: it gets the number
