@@ -68,7 +68,7 @@ pub(super) fn difference(
     })
 }
 
-/// How many characters of two lines are compared.
+/// How many characters of two lines are compared, and how many are looked for behind a damaged one.
 const MAX_COMPARED: usize = 200;
 
 /// Whether a line that the call changes reads in the file as `new_str` has it, and not as `old_str` does.
@@ -148,7 +148,7 @@ pub(super) fn is_damaged(line: &str, whole: &str) -> bool {
     while let Some(part) = parts.next() {
         let is_last = parts.peek().is_none();
         if !part.is_empty() || is_last {
-            let gap = rest.chars().take_while(|c| !c.is_ascii()).take(lost);
+            let gap = rest.chars().take_while(|c| !c.is_ascii()).take(lost.min(MAX_COMPARED));
             let ends = gap.scan(0, |end, c| {
                 *end += c.len_utf8();
                 Some(*end)
