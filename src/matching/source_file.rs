@@ -370,11 +370,13 @@ impl<'t> SourceFile<'t> {
             return false;
         };
         let text = self.body(at).trim_start();
-        if text.starts_with('*') {
-            let start = self.lines()[at].body.end - text.len();
-            return self.lexed().is_some_and(|lexed| lexed.kind_at(start) == TokenKind::Comment);
+        let start = self.lines()[at].body.end - text.len();
+        let is_lexed = || self.lexed().map(|lexed| lexed.kind_at(start) == TokenKind::Comment);
+        match text.starts_with('*') {
+            true => is_lexed() == Some(true),
+            // Inside a literal it is text.
+            false => language.is_comment(text) && is_lexed() != Some(false),
         }
-        language.is_comment(text) && !self.begins_in_literal(at)
     }
 
     /// The first lines that are not blank, enough to see how the file is indented.

@@ -57,6 +57,13 @@ pub(super) fn decide(
         merge_ranges(such.map(span).collect())
     };
     let (plain, written) = (lines_of(|e| !e.is_loose), lines_of(|_| true));
+    // Where the blank lines at its ends stand, the call means them.
+    let strips = |e: &Explanation| e.differences.contains(&Difference::OuterBlankLines);
+    let has_ends = lines_of(|e| {
+        let blank = [Difference::OuterBlankLines, Difference::BlankLines];
+        !e.differences.iter().any(|difference| blank.contains(difference))
+    });
+    found.retain(|e| !strips(e) || !meets(&has_ends, &e.lines));
     found.retain(|e| match e.splice {
         Some(_) => !e.is_loose || !meets(&plain, &e.lines),
         None => e.share >= STALE_SHARE && !meets(&written, &e.lines),
