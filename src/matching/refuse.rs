@@ -315,7 +315,7 @@ pub(super) fn changed_at_named_line(
 /// The refusal of an edit that the file already has, at `line`.
 pub(super) fn already_applied(line: usize) -> Refusal {
     Refusal::new(EditCode::AlreadyApplied, said!("the file already has {NEW}, at line {line}"))
-        .hint(said!("If that is the place you mean, go on with the next step: the edit is done; otherwise quote the place as the file has it. If {NEW} is meant once more, send what the file has there now, with the line after it, as {OLD}, and what it should become as {NEW}."))
+        .hint(said!("If that is the place you mean, go on with the next step: the edit is done; otherwise quote the place as the file has it. If it is meant once more, send the lines there with the next one as {OLD}, and the result as {NEW}."))
 }
 
 /// The refusal of a call for `count` places of which the one at `line` has `new_str` already.
