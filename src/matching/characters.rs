@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::call::Call;
 use super::costs::Difference;
-use super::difference::LOST;
+use super::difference::DAMAGED;
 use super::fold;
 use super::places::Place;
 use super::source_file::SourceFile;
@@ -57,8 +57,9 @@ impl CharacterMap {
         }
         let agreed = seen.into_iter().filter_map(|(from, to)| Some((from, to?)));
         // A damaged character stands for any other one, so that it is no form of one.
-        let map = agreed
-            .filter(|pair| pair.0 != pair.1 && !(pair.0.contains(LOST) || pair.1.contains(LOST)));
+        let map = agreed.filter(|pair| {
+            pair.0 != pair.1 && !(pair.0.contains(DAMAGED) || pair.1.contains(DAMAGED))
+        });
         let map: Vec<_> = map.map(|(from, to)| (from.to_owned(), to.to_owned())).collect();
         let is_dash = |(from, _): &(String, String)| from.starts_with(['–', '—']);
         let without: Vec<_> = map.iter().filter(|pair| !is_dash(pair)).cloned().collect();

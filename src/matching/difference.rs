@@ -60,7 +60,9 @@ pub(super) fn difference(
             && believed.trim_end().ends_with(';')
             && file.lines().len() > link.lines.end
             && goes_on(file.body(link.lines.end));
-        if in_literal || goes_on { Difference::Words } else { class }
+        let is_code = file.language.is_some_and(|language| language.is_code());
+        let swaps = is_code && !file.is_comment(line) && fold::swaps_hyphens(believed, there);
+        if in_literal || goes_on || swaps { Difference::Words } else { class }
     } else if is_misquoted_comment(file, believed, line, there) {
         Difference::Comment
     } else {
@@ -137,14 +139,14 @@ pub(super) fn is_alike_beyond(file: &SourceFile<'_>, call: &Call<'_>, place: &Pl
 }
 
 /// U+FFFD, which stands for a character that was lost on the way.
-pub(super) const LOST: char = char::REPLACEMENT_CHARACTER;
+pub(super) const DAMAGED: char = char::REPLACEMENT_CHARACTER;
 
 /// Whether a line is another one but for damaged characters: each run of U+FFFD stands for characters that
 /// are not ASCII, at most as many.
 pub(super) fn is_damaged(line: &str, whole: &str) -> bool {
     let (line, mut rest) = (line.trim_end(), whole.trim_end());
     let mut lost = 0;
-    let mut parts = line.split(LOST).peekable();
+    let mut parts = line.split(DAMAGED).peekable();
     while let Some(part) = parts.next() {
         let is_last = parts.peek().is_none();
         if !part.is_empty() || is_last {
@@ -162,7 +164,7 @@ pub(super) fn is_damaged(line: &str, whole: &str) -> bool {
         }
         lost += 1;
     }
-    line.contains(LOST) && line.contains(|c: char| c != LOST && !c.is_whitespace())
+    line.contains(DAMAGED) && line.contains(|c: char| c != DAMAGED && !c.is_whitespace())
 }
 
 /// Whether two lines are comments, or the same code with another comment behind it. A line that is a
@@ -185,25 +187,6 @@ pub(super) fn is_misquoted_comment(
         }
         _ => false,
     }
-}
-
-/// Whether the call replaces or deletes a comment that it misquotes by a few words, none of which it writes:
-/// then it means the comment as it is.
-pub(super) fn replaces_comment(file: &SourceFile<'_>, call: &Call<'_>, link: &Link) -> bool {
-    let old = link.old.start;
-    if !link.is_pair() || call.keeps(old) || !file.is_comment(link.lines.start) {
-        return false;
-    }
-    let (believed, there) = (call.old[old].to_lowercase(), link.text(file).to_lowercase());
-    let [sent, found] = [&believed, &there].map(|line| words(line).collect::<HashSet<_>>());
-    let has_number = |word: &&str| word.contains(|c: char| c.is_ascii_digit());
-    let is_written = |word: &&str| {
-        call.written().any(|line| words(&line.to_lowercase()).any(|other| other == *word))
-    };
-    let shared = sent.intersection(&found).count();
-    3 * shared >= 2 * sent.len().max(found.len())
-        && !sent.symmetric_difference(&found).any(has_number)
-        && !sent.difference(&found).any(is_written)
 }
 
 /// Whether a line of the call is a comment that stands nowhere in the file.

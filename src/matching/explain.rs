@@ -27,7 +27,7 @@ use crate::edit::{Conflict, Kept, Splice};
 pub(super) struct Explanation {
     /// What the call writes; `None` for a conflict: the file has other text where the call changes it.
     pub(super) splice: Option<Splice>,
-    /// That other text; of a result, the comments that it replaces although they have other words.
+    /// That other text.
     pub(super) hunks: Vec<Conflict>,
     /// How surprising it is, in bits.
     pub(super) cost: f64,
@@ -39,8 +39,8 @@ pub(super) struct Explanation {
     pub(super) share: f64,
     /// The same of the lines that stand there as they look in the call.
     pub(super) as_quoted: f64,
-    /// Whether lines that differ in words lack words of the call.
-    pub(super) lacks_words: bool,
+    /// Whether a line of the call is missing, or stands there otherwise than with something put in.
+    pub(super) has_other_text: bool,
     /// Every difference between call and file.
     pub(super) differences: Vec<Difference>,
     /// The lines of the file at the place, from 0.

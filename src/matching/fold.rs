@@ -84,18 +84,22 @@ pub(super) fn plain_key(text: &str) -> u64 {
     xxhash_rust::xxh3::xxh3_64(text.as_bytes())
 }
 
-/// Whether two lines are equal under a fold; whitespace at their ends does not count. Either of `--` and
-/// `-` may stand for a dash, but inside a line not one for the other: code has both.
+/// Whether two lines are equal under a fold; whitespace at their ends does not count.
 pub(super) fn is_equal(a: &str, b: &str, fold: Difference) -> bool {
-    let [a, b] = [a, b].map(|line| canonical(line.trim(), fold));
+    let chars = |line: &str| canonical(line.trim(), fold).into_iter().map(|c| c.char);
+    chars(a).eq(chars(b))
+}
+
+/// Whether one of two lines that look alike has `--` inside where the other has `-`: either may stand for a
+/// dash, but in code they differ.
+pub(super) fn swaps_hyphens(a: &str, b: &str) -> bool {
+    let [a, b] = [a, b].map(|line| canonical(line.trim(), Difference::LookAlikes));
     let are_hyphens = |a: &Canonical, b: &Canonical| {
         let [a, b] = [a, b].map(|c| c.range().len());
         a.min(b) == 1 && a.max(b) == "--".len()
     };
     let mut pairs = a.iter().zip(&b);
-    a.len() == b.len()
-        && pairs
-            .all(|(a, b)| a.char == b.char && (a.char != '-' || a.start == 0 || !are_hyphens(a, b)))
+    pairs.any(|(a, b)| a.char == '-' && b.char == '-' && a.start > 0 && are_hyphens(a, b))
 }
 
 /// The most combining marks that are composed with one letter: sorting them takes quadratic time.

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::call::{Call, Fate};
 use super::costs::Difference;
 use super::diff::LineOp;
-use super::difference::LOST;
+use super::difference::DAMAGED;
 use super::escapes::QUOTES;
 use super::fold::is_word_char;
 use super::indent::{IndentRule, LevelWidths, depth, fit, indent_of};
@@ -242,7 +242,7 @@ pub(super) fn marks(file: &SourceFile<'_>, call: &Call<'_>) -> bool {
 /// The call writes damaged characters, and a line that it quotes with them is whole in the file: they would
 /// damage it.
 pub(super) fn damage(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> bool {
-    let is_damaged = |line: &str| line.contains(LOST);
+    let is_damaged = |line: &str| line.contains(DAMAGED);
     let mut pairs = place.links.iter().filter(|link| link.is_pair());
     call.written().any(is_damaged)
         && pairs.any(|l| is_damaged(call.old[l.old.start]) && !is_damaged(l.text(file)))

@@ -1,15 +1,20 @@
 //! Placeholders for code that was left out: "... existing code ...".
 
 use super::indent_of;
+use super::shape::is_among;
 use super::source_file::SourceFile;
 
 /// The marks that a comment begins with.
 const MARKS: [&str; 9] = ["//", "#", "/*", "--", "<!--", "{/*", ";", "%", "*"];
 
-/// Whether a line is dots, or a comment that begins with them, whatever else it says.
-fn begins_with_dots(line: &str) -> bool {
+/// Whether a line is a comment between dots, whatever it says.
+fn is_between_dots(line: &str) -> bool {
     let comment = MARKS.iter().find_map(|mark| line.strip_prefix(mark));
-    is_bare(line) || comment.is_some_and(|text| starts_with_dots(text.trim_start()))
+    comment.is_some_and(|text| {
+        let text =
+            ["*/}", "*/", "-->"].iter().fold(text, |text, end| text.trim_end_matches(end)).trim();
+        starts_with_dots(text) && (text.ends_with("...") || text.ends_with('…'))
+    })
 }
 
 /// Whether a line is a placeholder for code that was left out.
@@ -106,13 +111,14 @@ pub(super) fn introduced<'a>(old: &str, new: &'a str, file: &SourceFile<'_>) -> 
         return None;
     }
     let is_code = file.language.is_some_and(|language| language.is_code());
-    // Dots that stand for nothing say something else.
-    let is_full = |line: &&str| !line.trim().is_empty() && !begins_with_dots(line.trim());
+    // Where no line goes, dots stand for none.
+    let is_full =
+        |line: &&str| !line.trim().is_empty() && !is_bare(line) && !is_between_dots(line.trim());
     let [before, after] = [old, new].map(|text| text.lines().filter(is_full).count());
     let leaves_out = after < before;
     let is_placeholder = |line: &str| {
         is_placeholder(line) && (is_code || line.contains(char::is_alphabetic))
-            || leaves_out && begins_with_dots(line)
+            || leaves_out && is_between_dots(line)
     };
     let is_unknown = |line: &&str| is_placeholder(line) && !file.text.contains(line);
     let old_lines = || old.lines().map(str::trim);
@@ -121,17 +127,17 @@ pub(super) fn introduced<'a>(old: &str, new: &'a str, file: &SourceFile<'_>) -> 
     {
         return Some(dots);
     }
-    // As code, dots alone are a statement in Python and Perl, and they end a document of YAML.
-    let is_bare = |line: &str| {
-        is_bare(line) && (!leaves_out || matches!(language, "python" | "perl" | "yaml"))
-    };
+    // As code, dots alone are a statement or a parameter.
+    const DOTTED: &str = "python perl lua r c c++ objective-c go ruby php";
+    let is_own =
+        |line: &str| is_bare(line) && !(leaves_out && is_code && !is_among(DOTTED, language));
     let mut unknown =
-        new.lines().map(str::trim).filter(|line| is_unknown(line) && !is_bare(line)).peekable();
+        new.lines().map(str::trim).filter(|line| is_unknown(line) && !is_own(line)).peekable();
     unknown.peek()?;
     let is_new = |line: &&str| !old_lines().any(|other| other == *line || is_unknown(&other));
     // If `new` has more placeholders than `old`, the additional one stands for lines that `old`
     // does not leave out.
-    let in_old = || old_lines().filter(|line| is_unknown(line) && !is_bare(line)).count();
+    let in_old = || old_lines().filter(|line| is_unknown(line) && !is_own(line)).count();
     unknown.clone().find(is_new).or_else(|| unknown.nth(in_old()))
 }
 

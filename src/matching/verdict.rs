@@ -219,11 +219,11 @@ impl Trial<'_, '_> {
             let named = best.reading.first_line.filter(|number| *number != best.lines.start + 1);
             named.is_some_and(|number| e.lines.contains(&(number - 1)))
         };
-        // What has all words of the call, and more, may be what was quoted before it was changed.
+        // Where something was only put in, the place may be the one that was quoted.
         let has_blanks = |e: &Explanation| e.differences.contains(&Difference::BlankLines);
         let has_grown = |e: &Explanation| {
             let is_as_quoted = e.as_quoted >= best_as_quoted || has_blanks(&best) && !has_blanks(e);
-            !e.lacks_words && is_as_quoted
+            !e.has_other_text && is_as_quoted
         };
         found.extend(faint.into_iter().filter(|e| {
             best.needs_unseen
@@ -556,8 +556,6 @@ impl Trial<'_, '_> {
             laxest => laxest.rung(),
         });
         out.kept = explanation.kept.clone();
-        out.conflicts = explanation.hunks.clone();
-        out.warnings.extend(out.conflicts.iter().map(refuse::describe_conflict));
         out.rewrites = differences.iter().map(|difference| difference.rewrite()).collect();
         out.rewrites.dedup();
         let mut is_guess = false;

@@ -1,7 +1,6 @@
 //! The weight of a place: what each difference of its lines costs, how much what matches says, and what
 //! forbids the place.
 
-use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::call::{Call, Fate};
@@ -9,8 +8,7 @@ use super::costs::{
     AGAIN, Difference, EDGE, EXTRA, IRREGULAR, KEPT_SHARE, LONG_QUOTE, LOST, MISSING,
     OTHER_COMMENT, PART, PLAIN_SHARE, STALE, STALE_AGAIN, STALE_SHARE, loose_cost,
 };
-use super::diff::LineOp;
-use super::difference::{difference, is_made, is_unknown_comment, replaces_comment};
+use super::difference::{difference, is_made, is_unknown_comment};
 use super::explain::Explanation;
 use super::fold::is_word_char;
 use super::forbidden::{self, Forbidden};
@@ -19,10 +17,9 @@ use super::made::{Made, made};
 use super::maps::IndentMap;
 use super::places::{Link, LinkKind, Place, Words};
 use super::reading::Reading;
-use super::source_file::SourceFile;
+use super::source_file::{SourceFile, line_key};
 use super::unseen;
-use crate::edit::{Conflict, Kept};
-use crate::text::words;
+use crate::edit::Kept;
 
 /// What the links of a place weigh together, and what forbids it.
 pub(super) struct Scales<'c> {
@@ -240,7 +237,7 @@ impl<'c> Scales<'c> {
         let edge = if (at < first || at > last) && !is_comment { EDGE } else { 0.0 };
         let price = loose_cost(is_comment, MISSING) + LOST * self.bits(link) + edge;
         self.charge_loose(at, price, STALE, !is_comment);
-        self.explanation.lacks_words = true;
+        self.explanation.has_other_text = true;
         let is_cut = match is_comment {
             true => {
                 // It says what the line added below it is.
@@ -265,30 +262,14 @@ impl<'c> Scales<'c> {
         let (believed, found) = (call.old[old], link.text(file));
         let unlike = 1.0 - Words::of(believed).similarity(&Words::of(found));
         let lost = LOST * self.bits(link);
-        let there: HashSet<&str> = words(found).collect();
-        self.explanation.lacks_words |= words(believed).any(|word| !there.contains(word));
+        self.explanation.has_other_text |= !has_grown(believed.trim(), found.trim());
         let price = match has_other_code {
             true => Difference::Words.cost() + lost + if is_edge { EDGE } else { 0.0 },
             false => Difference::Comment.cost() + lost * unlike,
         };
         self.charge_loose(at, price, STALE * unlike, has_other_code);
         self.is_misquoted = true;
-        let is_replaced = !has_other_code
-            && !self.explanation.reading.is_reverse
-            && replaces_comment(file, call, link);
-        self.conflict |= !self.keeps(link) && !is_replaced || call.fate(old) == Fate::Moved;
-        if is_replaced {
-            let line = link.lines.start + 1;
-            let written = call.successor(old).map_or("", |new| call.new[new]);
-            self.explanation.hunks.push(Conflict {
-                start_line: line,
-                end_line: line,
-                believed: believed.to_owned(),
-                found: found.to_owned(),
-                written: Some(written.to_owned()),
-            });
-            return;
-        }
+        self.conflict |= !self.keeps(link) || call.fate(old) == Fate::Moved;
         let is_cut = match has_other_code || !file.is_comment(link.lines.start) {
             true => is_edge || call.changes_beside(old),
             // Quite other words are another comment, which says what is added below it.
@@ -369,13 +350,18 @@ impl<'c> Scales<'c> {
         let (file, call, place) = (self.file, self.call, self.place);
         let is_short = self.matched_lines < LONG_QUOTE;
         let is_reverse = self.explanation.reading.is_reverse;
-        // With a placeholder, the place is not compared with others that have changed since.
-        let is_lenient = |difference: &Difference| {
-            !matches!(difference, Difference::Elision | Difference::BlankLines)
+        // With a placeholder, no place competes that has changed since: a line that stands elsewhere as it
+        // was quoted, and here in another form, may be of such a place.
+        let stands_elsewhere = |link: &Link| {
+            let quoted = call.old[link.old.start].trim();
+            let lines = file.lines_with_key(line_key(quoted)).iter().map(|&line| line as usize);
+            lines
+                .filter(|line| !link.lines.contains(line))
+                .any(|line| file.body(line).trim() == quoted)
         };
-        let mut differences = self.differences.iter().flatten();
+        let mut links = place.links.iter().zip(&self.differences);
         self.explanation.is_guess |= self.explanation.differences.contains(&Difference::Elision)
-            && differences.any(is_lenient);
+            && links.any(|(link, d)| d.is_some() && link.is_pair() && stands_elsewhere(link));
         if forbidden::elision(call, place) {
             self.forbidden = Some(Forbidden::UnseenLinesGo);
         } else if forbidden::marks(file, call) {
@@ -392,22 +378,19 @@ impl<'c> Scales<'c> {
         {
             self.forbidden = Some(Forbidden::AddedTwice);
         }
-        // A comment goes with the code that it is about, at a place that is plain in all else.
-        let is_plain = !self.explanation.needs_code && self.explanation.kept.is_empty();
-        let changes_code = call.ops.iter().any(|op| {
-            let line = call.line(op);
-            let is_comment = file.language.is_some_and(|language| language.is_comment(line));
-            !matches!(op, LineOp::Keep(..)) && !is_comment && line.contains(is_word_char)
-        });
-        self.conflict |= !self.explanation.hunks.is_empty()
-            && !(is_plain && changes_code && self.matched_lines >= MIN_PLAIN);
         self.conflict |= forbidden::other_bracket(file, call, place)
             || forbidden::other_closer(file, call, place);
     }
 }
 
-/// How many lines with words must stand at a place where the call replaces a comment that it misquotes.
-const MIN_PLAIN: usize = 3;
+/// Whether a line is another one with something put in.
+fn has_grown(line: &str, grown: &str) -> bool {
+    let shared =
+        |pairs: &mut dyn Iterator<Item = (u8, u8)>| pairs.take_while(|(a, b)| a == b).count();
+    let head = shared(&mut line.bytes().zip(grown.bytes()));
+    let tail = shared(&mut line.bytes().rev().zip(grown.bytes().rev()));
+    line.len() < grown.len() && head + tail >= line.len()
+}
 
 /// The number of characters that are not white space.
 pub(super) fn letters<'l>(lines: impl Iterator<Item = &'l str>) -> f64 {

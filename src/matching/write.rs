@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::call::{Call, Fate};
 use super::costs::Difference;
 use super::diff::{LineOp, MIN_SIMILARITY};
-use super::difference::{is_made, replaces_comment};
+use super::difference::is_made;
 use super::fold::is_word_char;
 use super::forbidden;
 use super::indent::{indent_of, unindented, with_indent};
@@ -310,8 +310,6 @@ impl<'p> Writer<'p> {
         let (link, op, believed) = (&place.links[link_at], call.ops[at], call.old[old_at]);
         let text = self.text(link);
         let differs = matches!(differences[link_at], Some(Difference::Words | Difference::Comment));
-        let is_replaced =
-            differences[link_at] == Some(Difference::Comment) && replaces_comment(file, call, link);
         let is_blank = believed.trim().is_empty();
         let is_missing = link.lines.is_empty();
         let line = match op {
@@ -353,10 +351,7 @@ impl<'p> Writer<'p> {
                     false => self.changed_line(link_at, old_at, new_at),
                 }
             }
-            LineOp::Change(_, new_at) if is_replaced => {
-                with_indent(call.new[new_at], self.indent(link, old_at, new_at))
-            }
-            LineOp::Delete(_) if !differs || is_replaced => {
+            LineOp::Delete(_) if !differs => {
                 return self.deleted.push_back(file.lines()[link.lines.end - 1].ending);
             }
             _ => return self.push_conflict(link.lines.clone(), believed, text),

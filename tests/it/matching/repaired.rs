@@ -391,7 +391,6 @@ fn case(dice: &mut Random) -> Option<Case> {
     if kinds.is_empty() {
         return None;
     }
-    let mut is_refused = false;
     if is_stale {
         let gone: Vec<usize> = (from..to).filter(|&at| !after.contains(&lines[at])).collect();
         let at = *gone.get(dice.below(gone.len()))?;
@@ -401,8 +400,6 @@ fn case(dice: &mut Random) -> Option<Case> {
             return None;
         }
         file = by_now.join("\n") + "\n";
-        // A comment that goes with its code may have other words.
-        is_refused = !lines[at].trim_start().starts_with(['#', '/', '*', '-']);
     }
     let mut after = after.join("\n") + "\n";
     if dice.below(5) == 0 {
@@ -413,7 +410,7 @@ fn case(dice: &mut Random) -> Option<Case> {
     let has_loose_blank_lines = !is_full(&lines[to - 1])
         || kinds.iter().any(|kind| matches!(kind, BlankLineMore | BlankLineLess));
     let for_all = dice.below(6) == 0;
-    let after = (!is_refused).then_some(after);
+    let after = (!is_stale).then_some(after);
     (old != new && is_full(&old)).then_some(Case {
         path,
         file,
