@@ -86,13 +86,11 @@ fn choose(
     finder: Option<&Finder<'_>>,
 ) -> Result<Vec<Range<usize>>, Refusal> {
     let Expected::Exactly(count) = request.expected else { return Ok(ranges) };
-    let overlaps = |finder: &&Finder<'_>| {
+    let overlaps = |finder: &Finder<'_>| {
         ranges.iter().any(|range| overlapping(file.text, range, finder).next().is_some())
     };
-    let overlapping_finder = finder.filter(overlaps);
-    let is_overlapped = overlapping_finder.is_some();
-    let is_same = |finder: &Finder<'_>| gives_same_text(file.text, &request.new, &ranges, finder);
-    if count.get() == ranges.len() && overlapping_finder.is_none_or(is_same) {
+    let is_overlapped = finder.is_some_and(overlaps);
+    if count.get() == ranges.len() && !is_overlapped {
         return Ok(ranges);
     }
     let number = |range: &Range<usize>| file.snapshot.lines().number_at(range.start);
@@ -202,21 +200,6 @@ pub(super) fn nearest_to_line(request: &EditRequest, lines: &[usize]) -> Option<
 /// The most places of `new_str` that are looked at.
 const MAX_HITS: usize = 16;
 
-/// The most overlapping occurrences that are compared.
-const MAX_OVERLAPS: usize = 16;
-
-/// Whether it makes no difference to the resulting text if the only range in `ranges` is replaced or
-/// an occurrence that overlaps it. False if there are several ranges.
-fn gives_same_text(text: &str, new: &str, ranges: &[Range<usize>], finder: &Finder<'_>) -> bool {
-    let [range] = ranges else { return false };
-    let starts: Vec<usize> = overlapping(text, range, finder).take(MAX_OVERLAPS + 1).collect();
-    let is_same = |at: &usize| {
-        [new, &text[range.end..at + range.len()]].concat()
-            == [&text[range.start..*at], new].concat()
-    };
-    starts.len() <= MAX_OVERLAPS && starts.iter().all(is_same)
-}
-
 /// The verdict on replacing these occurrences by `new_str`.
 fn replace(request: &EditRequest, file: &SourceFile<'_>, ranges: &[Range<usize>]) -> Verdict {
     let EditRequest { old, new, .. } = request;
@@ -274,19 +257,9 @@ fn find_applied_edit(
     ranges: &[Range<usize>],
 ) -> Option<usize> {
     let (old, new) = (request.old.as_str(), request.new.as_str());
-    // Blank lines at its ends that the edit takes away may be there once more.
-    let is_break = |c| matches!(c, '\r' | '\n');
-    let begins = |text: &str| text.len() - text.trim_start_matches(is_break).len();
-    let ends = |text: &str| text.len() - text.trim_end_matches(is_break).len();
-    let core = old.trim_matches(is_break);
-    let takes_away = (begins(new) < begins(old) || ends(new) < ends(old))
-        && !core.is_empty()
-        && new.trim_matches(is_break) != core;
-    let (shift, quoted) = if takes_away { (begins(old), core) } else { (0, old) };
-    let offsets: Vec<usize> = new.match_indices(quoted).take(1_000).map(|(at, _)| at).collect();
+    let offsets: Vec<usize> = new.match_indices(old).take(1_000).map(|(at, _)| at).collect();
     ranges.iter().take(MAX_CHECKED).find_map(|range| {
-        let mut starts =
-            offsets.iter().filter_map(|offset| (range.start + shift).checked_sub(*offset));
+        let mut starts = offsets.iter().filter_map(|offset| range.start.checked_sub(*offset));
         let start = starts.find(|at| file.text.as_bytes()[*at..].starts_with(new.as_bytes()))?;
         (!mends_structure(request, file, range)).then(|| file.snapshot.lines().number_at(start))
     })
@@ -448,20 +421,7 @@ fn dedent_warning(leading: &str, old: &str, new: &str) -> Option<&'static str> {
     let first_width = column + depth(new);
     let old_width = least_after_first(old).unwrap_or(first_width);
     let is_dedented = new_width < old_width.min(first_width);
-    (is_flattened(old, new, column) || is_dedented).then_some("the new text was written as sent, and its lines after the first are indented less than the lines around them: indent them if they belong there")
-}
-
-/// Whether both texts begin with a line that opens a block, but only `old` indents the line after
-/// it. Both begin at column `column`.
-fn is_flattened(old: &str, new: &str, column: usize) -> bool {
-    let indents_second = |text: &str| {
-        let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-        let opens = lines.next()?.trim_end().ends_with([':', '{', '(', '[']);
-        let body =
-            lines.next().filter(|line| opens && !line.trim().starts_with(['}', ')', ']']))?;
-        Some(depth(body) > column + depth(text))
-    };
-    indents_second(old) == Some(true) && indents_second(new) == Some(false)
+    is_dedented.then_some("the new text was written as sent, and its lines after the first are indented less than the lines around them: indent them if they belong there")
 }
 
 /// The number of a line next to the place that `new_str` repeats as its first or last line, if

@@ -97,12 +97,10 @@ pub(super) fn explain(file: &SourceFile<'_>, reading: &Rc<Reading>) -> Found {
     for made in out.list.extract_if(.., |e| forbidden::beside(file, &call, &e.lines)) {
         out.forbidden.push((Forbidden::AddedTwice, made.lines));
     }
-    // The line break after the last line is that of a line of the file.
-    let is_line = call.ends_with_newline && call.old.len() == 1;
     let has_text = |line: &str| !line.trim().is_empty();
     let (first, last) = (call.old[0], call.old[call.old.len() - 1]);
     let edges = Edges {
-        may_begin_inside: !reading.whole_lines && !is_line && has_text(first),
+        may_begin_inside: !reading.whole_lines && has_text(first),
         may_end_inside: !reading.whole_lines && !call.ends_with_newline && has_text(last),
     };
     let found = places(file, &call, edges);
@@ -119,13 +117,19 @@ pub(super) fn explain(file: &SourceFile<'_>, reading: &Rc<Reading>) -> Found {
             Err(why) => out.forbidden.push((why, place.lines())),
         }
     }
-    let is_guess = reading.is_guess || forbidden::may_be_own(file, &call, &reading.mistakes);
-    let is_lost = call.new_lost_indent();
+    let is_guess = reading.is_guess || may_be_command(file, &call, reading);
     for explanation in &mut out.list {
-        let is_deep = || file.body(explanation.lines.start).starts_with([' ', '\t']);
-        explanation.is_guess |= is_guess || is_lost && is_deep();
+        explanation.is_guess |= is_guess;
     }
     out
+}
+
+/// Whether an escape that was undone in a new line may be a command of TeX, such as `\nu`.
+fn may_be_command(file: &SourceFile<'_>, call: &Call<'_>, reading: &Reading) -> bool {
+    let is_command = |text: &str| text.starts_with(|c: char| c.is_ascii_lowercase());
+    file.language.is_some_and(|language| language.name == "tex")
+        && reading.mistakes.contains(&Difference::Unescape)
+        && call.written().any(|line| line.split('\t').any(is_command))
 }
 
 /// The most places at which a reading stands byte for byte.
@@ -153,9 +157,7 @@ fn as_it_stands(file: &SourceFile<'_>, reading: &Rc<Reading>) -> Vec<Explanation
             && !begins_inside
             && (!indent_of(new).is_empty()
                 || !old.contains('\n') && new.lines().skip(1).any(is_shallow));
-        // What goes on behind the last line belongs to it, and not to new lines below.
-        let adds_below = goes_on && old.contains('\n') && new.lines().count() > old.lines().count();
-        if file.splits_name(start) || file.splits_name(end) || lost_indent || adds_below {
+        if file.splits_name(start) || file.splits_name(end) || lost_indent {
             return None;
         }
         let text = with_file_endings(file, start, new);
@@ -228,12 +230,6 @@ fn push_outcomes(scales: &Scales<'_>, out: &mut Vec<Explanation>) {
                 };
                 if map.how.is_some() {
                     explanation.differences.push(Difference::Indentation);
-                }
-                // Only blanks of the indentation look alike.
-                if mapped.is_some() && base.differences.iter().all(|d| *d < Difference::LookAlikes)
-                {
-                    explanation.cost += Difference::LookAlikes.cost();
-                    explanation.differences.push(Difference::LookAlikes);
                 }
                 out.push(explanation);
             }

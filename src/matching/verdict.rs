@@ -41,8 +41,8 @@ pub(super) fn decide(
     // Where the language forbids the escapes of new_str as it was sent, they are no part of the text.
     let is_clean = |e: &Explanation| {
         e.splice.as_ref().is_none_or(|splice| {
-            let old = &e.reading.old;
-            escapes::review_escapes(file, &splice.range, old, &splice.text) == EscapeReview::Fine
+            escapes::review_escapes(file, &splice.range, &e.reading.old, &splice.text)
+                == EscapeReview::Fine
         })
     };
     let is_strict = file.language.is_some_and(escapes::forbids_escapes);
@@ -143,9 +143,6 @@ const FAR: usize = 50;
 /// How many lines farther from `near_line` is as near.
 const NEAR: usize = 3;
 
-/// The most offsets of `old_str` in `new_str` that are compared with the file.
-const MAX_OFFSETS: usize = 16;
-
 /// What must lie between an explanation and its rivals.
 fn margin(explanation: &Explanation) -> f64 {
     if explanation.is_loose { LOOSE_MARGIN } else { MARGIN }
@@ -196,7 +193,7 @@ impl Trial<'_, '_> {
         charge_own_blanks(&mut found);
         self.charge_distance(&mut found);
         let mut dropped = None;
-        let best = loop {
+        let mut best = loop {
             let Some(at) = found.iter().position(is_strong) else {
                 return self.nothing_strong(&found, dropped.as_ref());
             };
@@ -231,9 +228,7 @@ impl Trial<'_, '_> {
                 || has_grown(e)
                 || is_numbered(e)
         }));
-        let is_made = |(cost, made): &&(f64, Explanation)| {
-            (*cost < limit || stands(made)) && !(made.is_part && best.splice.is_none())
-        };
+        let is_made = |(cost, made): &&(f64, Explanation)| *cost < limit || stands(made);
         if let Some((_, made)) = self.made.as_ref().filter(is_made) {
             return already_made(made);
         }
@@ -250,7 +245,8 @@ impl Trial<'_, '_> {
         if let Some(placeholder) = placeholder::introduced(old, new, self.file) {
             return Verdict::Refused(refuse::omission(placeholder));
         }
-        let chosen_by_veto = dropped.is_some_and(|d| d.cost < best.cost - MARGIN);
+        // A veto forbids, and does not choose.
+        best.is_guess |= dropped.is_some_and(|d| d.cost < best.cost - MARGIN);
         sort_by_cost(&mut found);
         if !is_one || self.truncated {
             found.retain(|e| e.cost < limit || e.splice.is_some() && is_strong(e));
@@ -264,7 +260,7 @@ impl Trial<'_, '_> {
         if found.len() <= MAX_VETOED {
             found.retain(|e| !self.breaks(e));
         }
-        self.choose(best, found, chosen_by_veto)
+        self.choose(best, found)
     }
 
     /// The refusal of a call whose `near_line` is in a place that must not be taken, far from the best one.
@@ -309,12 +305,12 @@ impl Trial<'_, '_> {
     }
 
     /// The verdict on the cheapest result and its rivals.
-    fn choose(&self, best: Explanation, rivals: Vec<Explanation>, chosen_by_veto: bool) -> Verdict {
+    fn choose(&self, best: Explanation, rivals: Vec<Explanation>) -> Verdict {
         let (mut here, elsewhere): (Vec<_>, Vec<_>) =
             rivals.into_iter().partition(|e| overlap(&e.lines, &best.lines));
         here.retain(|e| e.splice.is_some());
         if elsewhere.is_empty() {
-            return self.write(best, here, chosen_by_veto);
+            return self.write(best, here);
         }
         let mut all = [vec![best], here, elsewhere].concat();
         all.sort_by_key(|e| e.lines.start);
@@ -328,7 +324,7 @@ impl Trial<'_, '_> {
         let nearest = nearest.filter(|line| line.abs_diff(near) <= FAR);
         let mut named = written.into_iter().filter(|e| Some(e.lines.start + 1) == nearest);
         if let Some(best) = named.next() {
-            return self.write(best, named.collect(), chosen_by_veto);
+            return self.write(best, named.collect());
         }
         if let (Some(here), Some(nearer)) = (here, nearest.or(nearer)) {
             return Verdict::Refused(refuse::closer_elsewhere(self.request, here, nearer));
@@ -337,18 +333,10 @@ impl Trial<'_, '_> {
     }
 
     /// The verdict on a result at the one place, and on others there.
-    fn write(&self, best: Explanation, others: Vec<Explanation>, chosen_by_veto: bool) -> Verdict {
+    fn write(&self, best: Explanation, others: Vec<Explanation>) -> Verdict {
         let (line, cause) = (best.lines.start + 1, laxest(&best));
         let is_alone = others.is_empty();
-        if is_alone && !best.is_guess && !chosen_by_veto {
-            let new = self.request.new.trim();
-            let is_made = match self.changes(&best) {
-                true => self.is_made_around(&best) && self.is_telling(&best),
-                false => best.splice.as_ref().is_some_and(|splice| splice.text.trim() == new),
-            };
-            if is_made {
-                return already_made(&best);
-            }
+        if is_alone && !best.is_guess {
             if !self.changes(&best) {
                 return Verdict::Refused(refuse::only_ignored_changes(line, cause));
             }
@@ -427,41 +415,9 @@ impl Trial<'_, '_> {
             lines.sort_unstable();
             return Verdict::Refused(refuse::wrong_count(self.request, &lines, is_overlap));
         }
-        if let Some(made) = all.iter().find(|e| self.is_made_around(e)) {
-            return match count {
-                1 => already_made(made),
-                _ => Verdict::Refused(refuse::partly_applied(made.lines.start + 1, count)),
-            };
-        }
         let differences = all.iter().flat_map(|e| e.differences.iter().copied()).collect();
         let whole = Explanation { differences, ..all[0].clone() };
         Verdict::One(self.explained(&whole, splices))
-    }
-
-    /// Whether what `new_str` puts around `old_str` is around the place already, so that the call was
-    /// probably sent before.
-    fn is_made_around(&self, explanation: &Explanation) -> bool {
-        fn dense(text: &str) -> impl DoubleEndedIterator<Item = char> {
-            text.chars().filter(|c| !c.is_whitespace())
-        }
-        let Some(Splice { range, .. }) = &explanation.splice else { return false };
-        let (old, new) = (explanation.reading.old.trim(), explanation.reading.new.trim());
-        let (above, below) = (&self.file.text[..range.start], &self.file.text[range.end..]);
-        new.match_indices(old).take(MAX_OFFSETS).any(|(at, _)| {
-            let (head, tail) = (&new[..at], &new[at + old.len()..]);
-            let mut before = dense(above).rev();
-            let mut after = dense(below);
-            !(head.trim().is_empty() && tail.trim().is_empty())
-                && dense(head).rev().all(|c| before.next() == Some(c))
-                && dense(tail).all(|c| after.next() == Some(c))
-        })
-    }
-
-    /// Whether nobody adds the new lines of an explanation a second time.
-    fn is_telling(&self, explanation: &Explanation) -> bool {
-        let Reading { old, new, .. } = &*explanation.reading;
-        let added = new.lines().filter(|line| !old.lines().any(|other| other == *line));
-        added.map(|line| self.file.bits(line)).sum::<f64>() >= forbidden::TELLING
     }
 
     /// The refusal where nothing explains the call well enough.

@@ -5,20 +5,19 @@ use std::rc::Rc;
 
 use super::call::{Call, Fate};
 use super::costs::{
-    AGAIN, Difference, EDGE, EXTRA, IRREGULAR, KEPT_SHARE, LONG_QUOTE, LOST, MISSING,
-    OTHER_COMMENT, PART, PLAIN_SHARE, STALE, STALE_AGAIN, STALE_SHARE, loose_cost,
+    AGAIN, Difference, EXTRA, IRREGULAR, KEPT_SHARE, LONG_QUOTE, LOST, MISSING, OTHER_COMMENT,
+    PART, PLAIN_SHARE, STALE, STALE_AGAIN, STALE_SHARE, loose_cost,
 };
 use super::difference::{difference, is_made, is_unknown_comment};
 use super::explain::Explanation;
 use super::fold::is_word_char;
 use super::forbidden::{self, Forbidden};
-use super::indent::{LevelWidths, indent_of};
+use super::indent::LevelWidths;
 use super::made::{Made, made};
 use super::maps::IndentMap;
 use super::places::{Link, LinkKind, Place, Words};
 use super::reading::Reading;
 use super::source_file::{SourceFile, line_key};
-use super::unseen;
 use crate::edit::Kept;
 
 /// What the links of a place weigh together, and what forbids it.
@@ -51,8 +50,6 @@ pub(super) struct Scales<'c> {
     levels: LevelWidths,
     /// How many lines with words match.
     matched_lines: usize,
-    /// How many of them look there as in the call.
-    quoted_lines: usize,
     /// Whether the place is plain, but the file has other text there.
     pub(super) conflict: bool,
     forbidden: Option<Forbidden>,
@@ -98,7 +95,6 @@ impl<'c> Scales<'c> {
             as_quoted: 0.0,
             levels: LevelWidths::new(file, &call.old, &call.new),
             matched_lines: 0,
-            quoted_lines: 0,
             conflict: false,
             forbidden: None,
         };
@@ -109,13 +105,7 @@ impl<'c> Scales<'c> {
         let (explanation, matched) = (&mut scales.explanation, scales.matched);
         let all = letters(call.old.iter().copied()).max(1.0);
         explanation.share = matched / all;
-        // Without its indentation, a text is as deep as what stands at the margin by chance; half of its
-        // lines are not.
-        let is_flat = |line: &&str| line.contains(is_word_char) && indent_of(line).is_empty();
-        let is_flat = call.old.iter().skip(usize::from(call.old.len() > 1)).any(is_flat);
-        let with_words = call.old.iter().filter(|line| line.contains(is_word_char)).count();
-        let is_chance = is_flat && 2 * scales.quoted_lines < with_words;
-        explanation.as_quoted = if is_chance { 0.0 } else { scales.as_quoted / all };
+        explanation.as_quoted = scales.as_quoted / all;
         if !explanation.needs_code {
             explanation.evidence = explanation.evidence.max(2.0 * matched);
         }
@@ -153,8 +143,6 @@ impl<'c> Scales<'c> {
             }
         } else if link.kind == LinkKind::Elided {
             self.charge(Difference::Elision);
-            let is_changed = |old| call.fate(old) == Fate::Changed;
-            self.conflict |= !link.lines.is_empty() && link.old.clone().any(is_changed);
         } else if link.old.is_empty() || is_blank() {
             self.add_unseen(at);
         } else if link.lines.is_empty() {
@@ -222,7 +210,9 @@ impl<'c> Scales<'c> {
         let is_comment = link.lines.clone().all(|line| file.is_comment(line));
         self.charge_loose(at, loose_cost(is_comment, EXTRA), 0.0, !is_comment);
         self.explanation.needs_unseen = true;
-        if unseen::forbids(file, self.call, self.place, at) {
+        if forbidden::uses_old_name(file, self.call, &link.lines)
+            || forbidden::leaves_block(file, &link.lines)
+        {
             self.forbidden = Some(Forbidden::OtherWords);
         }
     }
@@ -232,22 +222,18 @@ impl<'c> Scales<'c> {
         let (file, call, place) = (self.file, self.call, self.place);
         let link = &place.links[at];
         let old = link.old.start;
-        let (first, last) = self.edges;
         let is_comment = is_unknown_comment(file, call.old[old]);
-        let edge = if (at < first || at > last) && !is_comment { EDGE } else { 0.0 };
-        let price = loose_cost(is_comment, MISSING) + LOST * self.bits(link) + edge;
+        let price = loose_cost(is_comment, MISSING) + LOST * self.bits(link);
         self.charge_loose(at, price, STALE, !is_comment);
         self.explanation.has_other_text = true;
         let is_cut = match is_comment {
-            true => {
-                // It says what the line added below it is.
-                call.adds_beside(old).1 || forbidden::cuts_comment(file, call, place, at)
-            }
+            // It says what the line added below it is.
+            true => call.adds_beside(old).1,
             false => call.changes_beside(old),
         };
         self.is_misquoted = true;
         self.conflict |= !self.keeps(link);
-        if is_cut || at < first && forbidden::other_head(file, call, place, old) {
+        if is_cut {
             self.forbidden = Some(Forbidden::OtherWords);
         }
     }
@@ -264,7 +250,7 @@ impl<'c> Scales<'c> {
         let lost = LOST * self.bits(link);
         self.explanation.has_other_text |= !has_grown(believed.trim(), found.trim());
         let price = match has_other_code {
-            true => Difference::Words.cost() + lost + if is_edge { EDGE } else { 0.0 },
+            true => Difference::Words.cost() + lost,
             false => Difference::Comment.cost() + lost * unlike,
         };
         self.charge_loose(at, price, STALE * unlike, has_other_code);
@@ -277,7 +263,6 @@ impl<'c> Scales<'c> {
                 let [a, b] = [believed, found].map(str::to_lowercase);
                 1.0 - Words::of(&a).similarity(&Words::of(&b)) > OTHER_COMMENT
                     && call.cuts_beside(old).1
-                    || forbidden::cuts_comment(file, call, place, at)
             }
         };
         if is_cut {
@@ -294,7 +279,6 @@ impl<'c> Scales<'c> {
         self.explanation.evidence += self.bits(link);
         let matched = letters(old.iter().copied());
         self.matched += matched;
-        let lines = old.iter().filter(|line| line.contains(is_word_char)).count();
         // Blanks at the ends that only the call has are its own mistake at any place.
         let has_tail = |line: &str| line.trim_end() != line;
         let is_own = self.differences[at] == Some(Difference::TrailingBlanks)
@@ -304,19 +288,14 @@ impl<'c> Scales<'c> {
             && self.levels.are_same(old[0], file.body(link.lines.start))
         {
             self.as_quoted += matched;
-            self.quoted_lines += lines;
         }
-        self.matched_lines += lines;
+        self.matched_lines += old.iter().filter(|line| line.contains(is_word_char)).count();
         // What the reverse changes must stand there as it is.
         let is_strict = self.explanation.reading.is_reverse && !self.keeps(link);
         self.explanation.is_part |= is_strict && !(link.starts_line(file) && link.ends_line(file));
         let Some(difference) = self.differences[at] else { return };
         let cost = self.charge(difference);
         self.explanation.own_blanks += if is_own { cost } else { 0.0 };
-        let dense = |text: &str| text.split_whitespace().collect::<String>();
-        if difference == Difference::Spacing && dense(old[0]) != dense(link.text(file)) {
-            self.explanation.differences.push(Difference::LookAlikes);
-        }
         let needs_free_form = matches!(
             difference,
             Difference::Spacing | Difference::Punctuation | Difference::Reflow
@@ -366,8 +345,6 @@ impl<'c> Scales<'c> {
             self.forbidden = Some(Forbidden::UnseenLinesGo);
         } else if forbidden::marks(file, call) {
             self.forbidden = Some(Forbidden::Marks);
-        } else if forbidden::quotes(file, call, place, &self.differences) {
-            self.forbidden = Some(Forbidden::Meaningful(Difference::Punctuation));
         } else if self.explanation.needs_code && self.is_misquoted && is_short
             || forbidden::damage(file, call, place)
         {
