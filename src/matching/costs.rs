@@ -134,6 +134,8 @@ pub(super) const PART: f64 = 1.5;
 pub(super) const EXTRA: f64 = 9.0;
 /// A line that only the call has.
 pub(super) const MISSING: f64 = 14.0;
+/// A line with other words, or a missing one, at the edge of the call: added.
+pub(super) const EDGE: f64 = 15.0;
 /// The share of a line's evidence that is lost with it: added.
 pub(super) const LOST: f64 = 0.5;
 /// How unlike a comment beside a change may be.

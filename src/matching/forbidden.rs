@@ -83,30 +83,8 @@ pub(super) fn cuts_comment(
         || below && is_edge(&place.links[at + 1..]) && is_comment(lines.end)
 }
 
-/// A line above all that stands at the place stands elsewhere in the file, and not as the head of the block
-/// there: the call shows another one.
-pub(super) fn other_head(
-    file: &SourceFile<'_>,
-    call: &Call<'_>,
-    place: &Place,
-    old: usize,
-) -> bool {
-    let (line, start) = (call.old[old], place.lines().start);
-    let first = place.links.iter().find(|link| link.is_paired());
-    let is_inside = first.is_some_and(|first| depth(line) > depth(call.old[first.old.start]));
-    if is_inside || !line.contains(is_word_char) {
-        return false;
-    }
-    let is_around = |head: usize| {
-        let mut inside = (head + 1..=start).filter(|&at| !file.is_blank(at));
-        head < start && inside.all(|at| depth(file.body(at)) > depth(file.body(head)))
-    };
-    let heads = file.lines_with_key(line_key(line));
-    !heads.is_empty() && !heads.iter().any(|&head| is_around(head as usize))
-}
-
 /// A bracket alone on a line that the call deletes is another one: what explains the indentation of the
-/// lines with words does not explain its own, or it has another mark behind it.
+/// lines with words does not explain its own.
 pub(super) fn other_bracket(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> bool {
     let pairs = place.links.iter().filter(|link| link.is_pair() && link.starts_line(file));
     let lines =
@@ -122,12 +100,10 @@ pub(super) fn other_bracket(file: &SourceFile<'_>, call: &Call<'_>, place: &Plac
         words.iter().map(|(_, old, there)| (indent_of(old), indent_of(there))).collect();
     let levels = LevelWidths::new(file, &call.old, &call.new);
     let (rules, _) = fit(&indents, levels, levels);
-    let mark = |line: &str| line.trim_end().chars().next_back().filter(|c| ",;".contains(*c));
     deleted.any(|(_, old, there)| {
         let fits =
             |rule: &IndentRule| rule.apply(indent_of(old)).as_deref() == Some(indent_of(there));
         !rules.is_empty() && !rules.iter().any(fits)
-            || mark(old).zip(mark(there)).is_some_and(|(a, b)| a != b)
     })
 }
 

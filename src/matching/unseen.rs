@@ -4,7 +4,6 @@
 use std::ops::Range;
 
 use super::call::Call;
-use super::diff::LineOp;
 use super::fold::plain_key;
 use super::indent::depth;
 use super::places::{Link, Place, begins_section};
@@ -16,28 +15,7 @@ use crate::text::words;
 
 /// Whether the lines of link `at`, which only the file has, forbid to apply the call around them.
 pub(super) fn forbids(file: &SourceFile<'_>, call: &Call<'_>, place: &Place, at: usize) -> bool {
-    beside_change(file, call, place, at)
-        || other_block(file, call, place, at)
-        || uses_old_name(file, call, &place.links[at].lines)
-}
-
-/// Lines that only the file has stand beside what the call changes, but for blank lines: they may be a
-/// part of what has to change. A comment above or below a changed line is not. `at` is their link.
-fn beside_change(file: &SourceFile<'_>, call: &Call<'_>, place: &Place, at: usize) -> bool {
-    let is_comment = place.links[at].lines.clone().all(|line| file.is_comment(line));
-    let is_full = |old: &usize| !call.old[*old].trim().is_empty();
-    let (above, below) = place.links.split_at(at);
-    let above = above.iter().rev().flat_map(|link| link.old.clone().rev()).find(is_full);
-    let below = below.iter().flat_map(|link| link.old.clone()).find(is_full);
-    let (Some(above), Some(below)) = (above, below) else { return false };
-    let is_quiet = |op: &LineOp| match *op {
-        LineOp::Keep(old, _) | LineOp::Change(old, _) => is_comment || call.keeps(old),
-        LineOp::Delete(old) => call.old[old].trim().is_empty(),
-        LineOp::Insert(new) => call.new[new].trim().is_empty(),
-    };
-    let ops = call.ops.iter().skip_while(|op| op.old_at() != Some(above));
-    let count = ops.clone().take_while(|op| op.old_at() != Some(below)).count();
-    !ops.take(count + 1).all(is_quiet)
+    other_block(file, call, place, at) || uses_old_name(file, call, &place.links[at].lines)
 }
 
 /// A run of such lines neither ends the block of the line below it nor begins its section, branch, comment

@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use super::call::{Call, Fate};
 use super::costs::{
-    AGAIN, Difference, EXTRA, IRREGULAR, KEPT_SHARE, LONG_QUOTE, LOST, MISSING, OTHER_COMMENT,
-    PART, PLAIN_SHARE, STALE, STALE_AGAIN, STALE_SHARE, loose_cost,
+    AGAIN, Difference, EDGE, EXTRA, IRREGULAR, KEPT_SHARE, LONG_QUOTE, LOST, MISSING,
+    OTHER_COMMENT, PART, PLAIN_SHARE, STALE, STALE_AGAIN, STALE_SHARE, loose_cost,
 };
 use super::difference::{difference, is_made, is_unknown_comment};
 use super::explain::Explanation;
@@ -18,6 +18,7 @@ use super::maps::IndentMap;
 use super::places::{Link, LinkKind, Place, Words};
 use super::reading::Reading;
 use super::source_file::{SourceFile, line_key};
+use super::unseen;
 use crate::edit::Kept;
 
 /// What the links of a place weigh together, and what forbids it.
@@ -28,7 +29,7 @@ pub(super) struct Scales<'c> {
     /// For each link, how its lines differ.
     pub(super) differences: Vec<Option<Difference>>,
     /// The parts that are made already.
-    made: Vec<Made>,
+    pub(super) made: Vec<Made>,
     /// The first and the last link that pair lines.
     edges: (usize, usize),
     /// The explanation without an outcome, `loose` and the price of a map.
@@ -210,9 +211,7 @@ impl<'c> Scales<'c> {
         let is_comment = link.lines.clone().all(|line| file.is_comment(line));
         self.charge_loose(at, loose_cost(is_comment, EXTRA), 0.0, !is_comment);
         self.explanation.needs_unseen = true;
-        if forbidden::uses_old_name(file, self.call, &link.lines)
-            || forbidden::leaves_block(file, &link.lines)
-        {
+        if unseen::forbids(file, self.call, self.place, at) {
             self.forbidden = Some(Forbidden::OtherWords);
         }
     }
@@ -223,12 +222,16 @@ impl<'c> Scales<'c> {
         let link = &place.links[at];
         let old = link.old.start;
         let is_comment = is_unknown_comment(file, call.old[old]);
-        let price = loose_cost(is_comment, MISSING) + LOST * self.bits(link);
+        let (first, last) = self.edges;
+        let edge = if (at < first || at > last) && !is_comment { EDGE } else { 0.0 };
+        let price = loose_cost(is_comment, MISSING) + LOST * self.bits(link) + edge;
         self.charge_loose(at, price, STALE, !is_comment);
         self.explanation.has_other_text = true;
         let is_cut = match is_comment {
-            // It says what the line added below it is.
-            true => call.adds_beside(old).1,
+            true => {
+                // It says what the line added below it is.
+                call.adds_beside(old).1 || forbidden::cuts_comment(file, call, place, at)
+            }
             false => call.changes_beside(old),
         };
         self.is_misquoted = true;
@@ -250,7 +253,7 @@ impl<'c> Scales<'c> {
         let lost = LOST * self.bits(link);
         self.explanation.has_other_text |= !has_grown(believed.trim(), found.trim());
         let price = match has_other_code {
-            true => Difference::Words.cost() + lost,
+            true => Difference::Words.cost() + lost + if is_edge { EDGE } else { 0.0 },
             false => Difference::Comment.cost() + lost * unlike,
         };
         self.charge_loose(at, price, STALE * unlike, has_other_code);
@@ -263,6 +266,7 @@ impl<'c> Scales<'c> {
                 let [a, b] = [believed, found].map(str::to_lowercase);
                 1.0 - Words::of(&a).similarity(&Words::of(&b)) > OTHER_COMMENT
                     && call.cuts_beside(old).1
+                    || forbidden::cuts_comment(file, call, place, at)
             }
         };
         if is_cut {
@@ -296,6 +300,10 @@ impl<'c> Scales<'c> {
         let Some(difference) = self.differences[at] else { return };
         let cost = self.charge(difference);
         self.explanation.own_blanks += if is_own { cost } else { 0.0 };
+        let dense = |text: &str| text.split_whitespace().collect::<String>();
+        if difference == Difference::Spacing && dense(old[0]) != dense(link.text(file)) {
+            self.explanation.differences.push(Difference::LookAlikes);
+        }
         let needs_free_form = matches!(
             difference,
             Difference::Spacing | Difference::Punctuation | Difference::Reflow
@@ -345,6 +353,8 @@ impl<'c> Scales<'c> {
             self.forbidden = Some(Forbidden::UnseenLinesGo);
         } else if forbidden::marks(file, call) {
             self.forbidden = Some(Forbidden::Marks);
+        } else if forbidden::quotes(file, call, place, &self.differences) {
+            self.forbidden = Some(Forbidden::Meaningful(Difference::Punctuation));
         } else if self.explanation.needs_code && self.is_misquoted && is_short
             || forbidden::damage(file, call, place)
         {
