@@ -97,10 +97,12 @@ pub(super) fn explain(file: &SourceFile<'_>, reading: &Rc<Reading>) -> Found {
     for made in out.list.extract_if(.., |e| forbidden::beside(file, &call, &e.lines)) {
         out.forbidden.push((Forbidden::AddedTwice, made.lines));
     }
+    // The line break after the last line is that of a line of the file.
+    let is_line = call.ends_with_newline && call.old.len() == 1;
     let has_text = |line: &str| !line.trim().is_empty();
     let (first, last) = (call.old[0], call.old[call.old.len() - 1]);
     let edges = Edges {
-        may_begin_inside: !reading.whole_lines && has_text(first),
+        may_begin_inside: !reading.whole_lines && !is_line && has_text(first),
         may_end_inside: !reading.whole_lines && !call.ends_with_newline && has_text(last),
     };
     let found = places(file, &call, edges);
@@ -117,19 +119,13 @@ pub(super) fn explain(file: &SourceFile<'_>, reading: &Rc<Reading>) -> Found {
             Err(why) => out.forbidden.push((why, place.lines())),
         }
     }
-    let is_guess = reading.is_guess || may_be_command(file, &call, reading);
+    let is_guess = reading.is_guess || forbidden::may_be_own(file, &call, &reading.mistakes);
+    let is_lost = call.new_lost_indent();
     for explanation in &mut out.list {
-        explanation.is_guess |= is_guess;
+        let is_deep = || file.body(explanation.lines.start).starts_with([' ', '\t']);
+        explanation.is_guess |= is_guess || is_lost && is_deep();
     }
     out
-}
-
-/// Whether an escape that was undone in a new line may be a command of TeX, such as `\nu`.
-fn may_be_command(file: &SourceFile<'_>, call: &Call<'_>, reading: &Reading) -> bool {
-    let is_command = |text: &str| text.starts_with(|c: char| c.is_ascii_lowercase());
-    file.language.is_some_and(|language| language.name == "tex")
-        && reading.mistakes.contains(&Difference::Unescape)
-        && call.written().any(|line| line.split('\t').any(is_command))
 }
 
 /// The most places at which a reading stands byte for byte.
@@ -157,7 +153,9 @@ fn as_it_stands(file: &SourceFile<'_>, reading: &Rc<Reading>) -> Vec<Explanation
             && !begins_inside
             && (!indent_of(new).is_empty()
                 || !old.contains('\n') && new.lines().skip(1).any(is_shallow));
-        if file.splits_name(start) || file.splits_name(end) || lost_indent {
+        // What goes on behind the last line belongs to it, and not to new lines below.
+        let adds_below = goes_on && old.contains('\n') && new.lines().count() > old.lines().count();
+        if file.splits_name(start) || file.splits_name(end) || lost_indent || adds_below {
             return None;
         }
         let text = with_file_endings(file, start, new);
@@ -175,14 +173,15 @@ fn as_it_stands(file: &SourceFile<'_>, reading: &Rc<Reading>) -> Vec<Explanation
 
 /// Adds the results of a place under every map and choice, or the conflict if the place has changed.
 fn push_outcomes(scales: &Scales<'_>, out: &mut Vec<Explanation>) {
-    let &Scales { file, call, place, ref differences, explanation: ref base, .. } = scales;
+    let &Scales { file, call, place, ref differences, ref made, explanation: ref base, .. } =
+        scales;
     let stale = |hunks, maps: &[IndentMap]| {
         let cost = scales.stale_cost(maps);
         Explanation { hunks, cost, ..base.clone() }
     };
     if scales.conflict {
         let maps = maps(file, call, place);
-        let input = Input { file, call, place, differences, is_padded: false };
+        let input = Input { file, call, place, differences, made, is_padded: false };
         let hunks = write(&input, &maps[0], Choice::default()).err().unwrap_or_default();
         out.push(stale(hunks, &maps));
         return;
@@ -199,7 +198,7 @@ fn push_outcomes(scales: &Scales<'_>, out: &mut Vec<Explanation>) {
             .map(|call| place.links.iter().map(|link| difference(file, call, link)).collect());
         let differences = mapped_differences.as_ref().unwrap_or(differences);
         let is_padded = is_padded(file, call, place);
-        let input = Input { file, call, place, differences, is_padded };
+        let input = Input { file, call, place, differences, made, is_padded };
         for map in maps(file, call, place) {
             for choice in Choice::ALL {
                 let (splice, used) = match write(&input, &map, choice) {

@@ -14,7 +14,7 @@ use super::difference::is_made;
 use super::fold::is_word_char;
 use super::forbidden;
 use super::indent::{indent_of, unindented, with_indent};
-use super::made::{Made, made};
+use super::made::Made;
 use super::maps::IndentMap;
 use super::places::{Link, LinkKind, Place, Words};
 use super::source_file::SourceFile;
@@ -56,6 +56,8 @@ pub(super) struct Input<'p> {
     pub(super) place: &'p Place,
     /// For each link, how its lines differ apart from indentation.
     pub(super) differences: &'p [Option<Difference>],
+    /// The parts that are made already.
+    pub(super) made: &'p [Made],
     /// Whether the call ends lines in blanks that the file does not have, in all its lines.
     pub(super) is_padded: bool,
 }
@@ -66,10 +68,8 @@ pub(super) fn write(
     map: &IndentMap,
     choice: Choice,
 ) -> Result<(Splice, Choice), Vec<Conflict>> {
-    let Input { file, call, place, differences, .. } = *input;
     let mut writer = Writer {
         input,
-        made: made(file, call, place, differences),
         map,
         choice,
         out: Vec::new(),
@@ -111,7 +111,6 @@ impl Status {
 
 struct Writer<'p> {
     input: &'p Input<'p>,
-    made: Vec<Made>,
     map: &'p IndentMap,
     choice: Choice,
     /// The lines of the result; no ending means that of the lines around the place.
@@ -131,10 +130,10 @@ struct Writer<'p> {
 
 impl<'p> Writer<'p> {
     fn run(&mut self) {
-        let Input { call, place, .. } = *self.input;
+        let Input { call, place, made, .. } = *self.input;
         let mut at = 0;
         while at < call.ops.len() {
-            if let Some(made) = self.made.iter().position(|made| made.ops.start == at) {
+            if let Some(made) = made.iter().find(|made| made.ops.start == at) {
                 at = self.write_made(made);
                 continue;
             }
@@ -175,18 +174,17 @@ impl<'p> Writer<'p> {
 
     /// Leaves a part that is made already as it is, if the lines would be written as deep as they are. Returns
     /// where its operations end.
-    fn write_made(&mut self, index: usize) -> usize {
+    fn write_made(&mut self, made: &Made) -> usize {
         let file = self.input.file;
-        let Made { ops, links, new, lines } = self.made[index].clone();
-        for (new, line) in new.into_iter().zip(lines) {
+        for (&new, line) in made.new.iter().zip(made.lines.clone()) {
             let there = file.body(line);
             if !file.is_blank(line) && self.map.indents[new] != indent_of(there) {
                 self.push_conflict(line..line + 1, "", there);
             }
             self.out.push(line_there(file, line));
         }
-        (self.next_link, self.above) = (links.end, Status::Kept);
-        ops.end
+        (self.next_link, self.above) = (made.links.end, Status::Kept);
+        made.ops.end
     }
 
     /// Writes a run of blank lines whose number the call changes, but does not know: it gets the number
@@ -494,7 +492,7 @@ impl<'p> Writer<'p> {
 
     /// Line `old_at` of `old` changed to line `new_at` of `new`, merged into the line of the file.
     fn changed_line(&mut self, link_at: usize, old_at: usize, new_at: usize) -> String {
-        let Input { file, call, place, differences, is_padded } = *self.input;
+        let Input { file, call, place, differences, is_padded, .. } = *self.input;
         let link = &place.links[link_at];
         let (old, new, there) = (call.old[old_at], call.new[new_at], self.text(link));
         if new.trim().is_empty() {
