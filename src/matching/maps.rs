@@ -458,8 +458,7 @@ impl<'p> Lines<'p> {
     }
 
     /// Notes which new lines are as deep as nothing but what `old_str` has wrongly. They say less than
-    /// those that both strings have, unless they are less deep than the place, or have levels of another
-    /// width, so that others are as deep as in the file by chance.
+    /// those that both strings have.
     fn note_wrong_lines(&mut self) {
         let of = |is_right: bool| {
             self.code.iter().filter(move |pair| pair.is_right() == is_right).map(|pair| pair.sent)
@@ -468,16 +467,8 @@ impl<'p> Lines<'p> {
             self.new.iter().filter(|line| line.pair.is_some_and(|it| it.there == line.sent));
         let right: HashSet<&str> = of(true).chain(in_new.map(|line| line.sent)).collect();
         let wrong: HashSet<&str> = of(false).filter(|sent| !right.contains(sent)).collect();
-        let unit = self.file.indent_unit();
-        let is_whole = |indent: &str| {
-            indent.contains('\t') || unit.is_none_or(|unit| indent.len().is_multiple_of(unit))
-        };
-        let is_shown = self.full().all(|line| is_whole(line.sent))
-            && self.says(Frame::File)
-            && !self.says(Frame::Call);
-        let outermost = self.outermost();
         for line in self.new.iter_mut().filter(|line| !line.is_blank && line.old.is_none()) {
-            if wrong.contains(line.sent) && !(is_shown && depth(line.sent) >= outermost) {
+            if wrong.contains(line.sent) {
                 line.says = Some(Frame::Call);
             }
         }
