@@ -38,6 +38,7 @@ mod places;
 mod rank;
 pub(crate) mod reading;
 mod refuse;
+mod rivals;
 mod shape;
 mod source_file;
 mod tokens;

@@ -8,10 +8,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use super::call::{Call, Fate};
-use super::costs::{
-    COMMENT_EVIDENCE, Difference, LOOSE_EVIDENCE, LOOSE_MARGIN, MARGIN, PLAIN_SHARE, STALE_SHARE,
-    THRESHOLD,
-};
+use super::costs::{COMMENT_EVIDENCE, Difference, LOOSE_EVIDENCE, MARGIN, STALE_SHARE, THRESHOLD};
 use super::escapes::{self, EscapeReview};
 use super::explain::{Explanation, explain};
 use super::fold::is_word_char;
@@ -19,7 +16,7 @@ use super::forbidden::{self, Forbidden};
 use super::nearest::overlap;
 use super::reading::Reading;
 use super::source_file::{SourceFile, line_key};
-use super::{Explained, Verdict, exact, placeholder, refuse, veto};
+use super::{Explained, Verdict, exact, placeholder, refuse, rivals, veto};
 use crate::edit::{
     EditRequest, Expected, OutcomeDiff, Refusal, Rung, Splice, apply_splices, short_diff,
 };
@@ -143,11 +140,6 @@ const FAR: usize = 50;
 /// How many lines farther from `near_line` is as near.
 const NEAR: usize = 3;
 
-/// What must lie between an explanation and its rivals.
-fn margin(explanation: &Explanation) -> f64 {
-    if explanation.is_loose { LOOSE_MARGIN } else { MARGIN }
-}
-
 /// Whether the evidence for an explanation is strong enough.
 fn is_strong(e: &Explanation) -> bool {
     let least = if e.needs_code { LOOSE_EVIDENCE } else { COMMENT_EVIDENCE };
@@ -202,33 +194,11 @@ impl Trial<'_, '_> {
             }
             dropped = Some(found.remove(at));
         };
-        // What stands somewhere as it was quoted, but for what has changed since, is likelier than a twin
-        // that has fewer lines so.
-        let best_as_quoted = best.as_quoted;
-        let is_closer = |e: &Explanation| e.as_quoted > best_as_quoted;
-        let lines = best.lines.clone();
-        let stands = |e: &Explanation| {
-            is_closer(e) && e.as_quoted >= PLAIN_SHARE && !overlap(&e.lines, &lines)
+        found.extend(faint.into_iter().filter(|faint| rivals::fears(&best, faint)));
+        let limit = rivals::limit(&best);
+        let is_made = |(cost, made): &&(f64, Explanation)| {
+            *cost < limit || rivals::stands_elsewhere(&best, made)
         };
-        let limit = best.cost + margin(&best);
-        // Copied line numbers may name a place that is not as it was quoted.
-        let is_numbered = |e: &Explanation| {
-            let named = best.reading.first_line.filter(|number| *number != best.lines.start + 1);
-            named.is_some_and(|number| e.lines.contains(&(number - 1)))
-        };
-        // Where something was only put in, the place may be the one that was quoted.
-        let has_blanks = |e: &Explanation| e.differences.contains(&Difference::BlankLines);
-        let has_grown = |e: &Explanation| {
-            let is_as_quoted = e.as_quoted >= best_as_quoted || has_blanks(&best) && !has_blanks(e);
-            !e.has_other_text && is_as_quoted
-        };
-        found.extend(faint.into_iter().filter(|e| {
-            best.needs_unseen
-                || e.cost < best.cost && is_closer(e)
-                || has_grown(e)
-                || is_numbered(e)
-        }));
-        let is_made = |(cost, made): &&(f64, Explanation)| *cost < limit || stands(made);
         if let Some((_, made)) = self.made.as_ref().filter(is_made) {
             return already_made(made);
         }
@@ -253,10 +223,7 @@ impl Trial<'_, '_> {
             found.insert(0, best);
             return self.choose_all(found);
         }
-        // Results at the same place differ in what is written there, not in what was quoted.
-        let limit_here = best.cost + MARGIN;
-        let limit_at = |e: &Explanation| if overlap(&e.lines, &lines) { limit_here } else { limit };
-        found.retain(|e| e.cost < limit_at(e) || stands(e));
+        found.retain(|e| rivals::is_rival(&best, e));
         if found.len() <= MAX_VETOED {
             found.retain(|e| !self.breaks(e));
         }
@@ -381,7 +348,7 @@ impl Trial<'_, '_> {
             };
             let before = taken.range(..end.max(start + 1)).next_back().map(|(_, before)| *before);
             let Some((_, limit)) = before.filter(|(taken_end, _)| *taken_end > start) else {
-                taken.insert(start, (end, explanation.cost + margin(&explanation)));
+                taken.insert(start, (end, rivals::limit(&explanation)));
                 all.push(explanation);
                 continue;
             };

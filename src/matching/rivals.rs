@@ -1,0 +1,41 @@
+//! What competes with the cheapest explanation of a call: other results that are hardly dearer, and places
+//! that may be the one that was quoted.
+
+use super::costs::{Difference, LOOSE_MARGIN, MARGIN, PLAIN_SHARE};
+use super::explain::Explanation;
+use super::nearest::overlap;
+
+/// The cost below which something competes with an explanation.
+pub(super) fn limit(best: &Explanation) -> f64 {
+    best.cost + if best.is_loose { LOOSE_MARGIN } else { MARGIN }
+}
+
+/// Whether an explanation is a rival of the best one.
+pub(super) fn is_rival(best: &Explanation, e: &Explanation) -> bool {
+    // Results at the same place differ in what is written there, not in what was quoted.
+    let limit = if overlap(&e.lines, &best.lines) { best.cost + MARGIN } else { limit(best) };
+    e.cost < limit || stands_elsewhere(best, e)
+}
+
+/// What stands elsewhere as it was quoted, but for what has changed since, is likelier than a twin that has
+/// fewer lines so.
+pub(super) fn stands_elsewhere(best: &Explanation, e: &Explanation) -> bool {
+    e.as_quoted > best.as_quoted && e.as_quoted >= PLAIN_SHARE && !overlap(&e.lines, &best.lines)
+}
+
+/// Whether the best explanation has to fear a conflict of which little is as quoted.
+pub(super) fn fears(best: &Explanation, faint: &Explanation) -> bool {
+    // Copied line numbers may name a place that is not as it was quoted.
+    let is_numbered = || {
+        let named = best.reading.first_line.filter(|number| *number != best.lines.start + 1);
+        named.is_some_and(|number| faint.lines.contains(&(number - 1)))
+    };
+    // Where something was only put in, the place may be the one that was quoted.
+    let has_blanks = |e: &Explanation| e.differences.contains(&Difference::BlankLines);
+    let has_grown = !faint.has_other_text
+        && (faint.as_quoted >= best.as_quoted || has_blanks(best) && !has_blanks(faint));
+    best.needs_unseen
+        || faint.cost < best.cost && faint.as_quoted > best.as_quoted
+        || has_grown
+        || is_numbered()
+}
