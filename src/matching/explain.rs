@@ -254,12 +254,12 @@ fn is_padded(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> bool {
     shared.peek().is_none() || shared.any(has_tail)
 }
 
-/// Whether a mark before or behind every line may be a part of the text: it is no code, it makes lines
-/// comments, or lines of the file have the mark.
+/// Whether a mark before or behind every line may be a part of the text: it is no code, the language
+/// gives the mark a meaning, or lines of the file have it.
 fn belongs_to(mark: &StrayMark, file: &SourceFile<'_>) -> bool {
     let Some(language) = file.language.filter(|language| language.is_code()) else { return true };
     let mut lines = 0..file.lines().len();
-    mark.is_comment(language) || lines.any(|at| mark.is_there(file.body(at)))
+    mark.is_syntax(language) || lines.any(|at| mark.is_there(file.body(at)))
 }
 
 impl Reading {

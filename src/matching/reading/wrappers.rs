@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::{Form, Undone, depth};
 use crate::language::Language;
 use crate::matching::fold::is_word_char;
+use crate::matching::shape::is_among;
 
 /// Removes `-`, `+` or a space in front of each line.
 ///
@@ -175,9 +176,16 @@ impl StrayMark {
         self.is_on(line.trim_start())
     }
 
-    /// Whether it makes a line a comment.
-    pub(in crate::matching) fn is_comment(&self, language: &Language) -> bool {
+    /// Whether the language gives it a meaning: it makes a line a comment, or it continues one.
+    pub(in crate::matching) fn is_syntax(&self, language: &Language) -> bool {
+        // A stroke at the end goes on below.
+        const WITH_CONTINUATIONS: &str =
+            "c c++ objective-c shell make dockerfile python ruby tex vim";
+        // A bar is an operator nearly everywhere.
+        const WITHOUT_BARS: &str = "kotlin json";
         self.is_before && language.is_comment(&format!("{} -", self.mark))
+            || self.mark.contains('\\') && is_among(WITH_CONTINUATIONS, language.name)
+            || self.mark.contains('|') && !is_among(WITHOUT_BARS, language.name)
     }
 }
 
