@@ -24,6 +24,7 @@ mod in_memory;
 mod long;
 mod matching;
 mod model;
+mod patches;
 mod random;
 mod reading;
 mod rows;

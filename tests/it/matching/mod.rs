@@ -6,6 +6,7 @@ mod forbidden;
 mod guesses;
 mod laws;
 mod multi;
+mod nearest;
 mod refusals;
 mod repaired;
 mod rows;
