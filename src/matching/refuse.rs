@@ -11,7 +11,7 @@ use super::rank::{Ranking, rank};
 use super::source_file::{SourceFile, line_key, split_lines};
 use crate::edit::message::{EXPECTED, NEAR, NEW, OLD, REPLACE_ALL, THEN};
 use crate::edit::{Conflict, EditCode, EditRequest, Expected, Message, Refusal, said};
-use crate::text::{LineSpan, clip};
+use crate::text::{LineSpan, clip, list_lines};
 
 /// The most lines that a refusal lists as occurrences.
 const MAX_LISTED_LINES: usize = 50;
@@ -47,7 +47,7 @@ pub(super) fn not_found(request: &EditRequest, file: &SourceFile<'_>) -> Refusal
     if let Some(first) = in_other_case.first() {
         let (place, which) = match in_other_case.len() {
             1 => (format!("line {first} has"), "that line has"),
-            _ => (format!("lines {} have", list(&in_other_case)), "the one you mean has"),
+            _ => (format!("lines {} have", list_lines(&in_other_case)), "the one you mean has"),
         };
         refusal.message.push(format_args!("; {place} it in different letter case"));
         let near = |first: &usize| {
@@ -143,12 +143,6 @@ fn lines_in_other_case(file: &SourceFile<'_>, old: &str) -> Vec<usize> {
     lines
 }
 
-/// The first few line numbers, for a sentence.
-fn list(lines: &[usize]) -> String {
-    let list = lines.iter().take(10).map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    if lines.len() > 10 { list + ", …" } else { list }
-}
-
 /// The hint to copy lines of the file, after the verb. What the call has as `new_str` may lack what
 /// these lines have, or have what they lack, so the new text is made from them.
 fn copying_hint(span: LineSpan) -> Message {
@@ -219,7 +213,7 @@ pub(super) fn wrong_count(request: &EditRequest, lines: &[usize], overlapping: b
     let count = lines.len();
     let mut lines = lines.to_vec();
     lines.dedup();
-    let list = list(&lines);
+    let list = list_lines(&lines);
     let expected = match request.expected {
         Expected::Exactly(number) => number.get(),
         Expected::All => count,

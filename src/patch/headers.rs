@@ -4,7 +4,7 @@
 use super::Hunk;
 use crate::edit::{EditCode, Refusal};
 use crate::matching::budget::{Exhausted, spend};
-use crate::text::{LineSpan, Snapshot};
+use crate::text::{LineSpan, Snapshot, list_lines};
 
 /// The lines on which a hunk with a header may begin.
 #[derive(Debug, Clone, Copy)]
@@ -139,16 +139,18 @@ fn header_not_found(snapshot: &Snapshot, wanted: &str) -> Refusal {
 
 /// The refusal of a header that occurs several times, if nothing shows which one is meant.
 pub(super) fn ambiguous_header(hunk: &Hunk, bounds: &[Bounds]) -> Refusal {
+    let headers: Vec<usize> = bounds.iter().map(|bounds| bounds.header).collect();
     let mut refusal = Refusal::new(
         EditCode::OccurrenceMismatch,
         format!(
-            "the line `{}` of the @@ header is at {} places",
+            "the line `{}` of the @@ header is at {} places (at lines {})",
             innermost_header(hunk),
-            bounds.len()
+            headers.len(),
+            list_lines(&headers)
         ),
     )
     .hint("Give context lines around the new lines, or a further @@ line above this one.");
-    refusal.occurrences = bounds.iter().map(|bounds| bounds.header).collect();
+    refusal.occurrences = headers;
     refusal
 }
 

@@ -6,7 +6,7 @@ use crate::language::Language;
 use crate::line_edit::{self, LineChange};
 use crate::matching::budget::spend;
 use crate::matching::{Explained, explain};
-use crate::text::{LineSpan, Snapshot};
+use crate::text::{LineSpan, Snapshot, list_lines};
 
 /// Locates all hunks in the same version of the file at `path`; refuses the patch if one cannot be
 /// located.
@@ -86,7 +86,11 @@ fn locate_hunk(
     if candidates.len() > 1 {
         let mut refusal = Refusal::new(
             EditCode::OccurrenceMismatch,
-            format!("the lines of the hunk occur at {} places", candidates.len()),
+            format!(
+                "the lines of the hunk occur at {} places (at lines {})",
+                candidates.len(),
+                list_lines(&candidates)
+            ),
         )
         .hint("Add context lines, or an @@ line with the function or class that you mean.");
         refusal.occurrences = candidates.clone();

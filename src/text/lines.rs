@@ -96,6 +96,12 @@ pub(crate) fn format_ranges<'a>(ranges: impl IntoIterator<Item = &'a LineSpan>) 
     words.collect::<Vec<_>>().join(", ")
 }
 
+/// The first few line numbers, for a sentence.
+pub(crate) fn list_lines(lines: &[usize]) -> String {
+    let list = lines.iter().take(10).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    if lines.len() > 10 { list + ", …" } else { list }
+}
+
 /// A count with its noun: `1 line`, `3 lines`.
 pub(crate) fn pluralize(count: usize, noun: &str) -> String {
     let ending = match (count, noun.ends_with("ch")) {

@@ -23,8 +23,8 @@ pub use escape::{escape_for_terminal, quote_name};
 pub use hash::ContentHash;
 pub use lines::{Line, LineEnding, LineIndex, LineSpan};
 pub(crate) use lines::{
-    clip, cut_note, format_ranges, gaps, is_word_char, lines as each_line, merge_ranges, pluralize,
-    words,
+    clip, cut_note, format_ranges, gaps, is_word_char, lines as each_line, list_lines,
+    merge_ranges, pluralize, words,
 };
 #[cfg(feature = "llm")]
 pub(crate) use redact::without_credentials;

@@ -68,7 +68,7 @@ async fn the_name_of_the_file_tells_the_language_of_a_slip() {
 async fn ambiguous_absent_and_partial_hunks_are_refused() {
     let twice = apply("a\nb\na\n", "-a\n+c\n").await.expect_err("two places");
     assert_eq!(twice.report["code"], "EDIT_EXPECTED_OCCURRENCE_MISMATCH");
-    assert!(twice.message.contains("2 places"), "{}", twice.message);
+    assert!(twice.message.contains("2 places (at lines 1, 3)"), "{}", twice.message);
     let absent = apply("a\nb\n", "-zzz\n+c\n").await.expect_err("absent");
     assert_eq!(absent.report["code"], "EDIT_NO_OCCURRENCE_FOUND");
     let inside = apply("    call();\n", "-call();\n+done();\n").await;
