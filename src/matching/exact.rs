@@ -15,7 +15,7 @@ use super::fold::is_word_char;
 use super::indent::{TAB_WIDTH, columns, depth};
 use super::source_file::SourceFile;
 use super::weigh::letters;
-use super::{Explained, Verdict, escapes, indent_of, placeholder, reading, refuse};
+use super::{Explained, Verdict, escapes, indent_of, made, placeholder, reading, refuse};
 use crate::edit::{EditRequest, Expected, Explanation, Refusal, Rewrite, Rung, Splice};
 use crate::language::Lexed;
 use crate::text::LineEnding;
@@ -203,7 +203,13 @@ const MAX_HITS: usize = 16;
 /// The verdict on replacing these occurrences by `new_str`.
 fn replace(request: &EditRequest, file: &SourceFile<'_>, ranges: &[Range<usize>]) -> Verdict {
     let EditRequest { old, new, .. } = request;
-    if let Some(line) = find_applied_edit(request, file, ranges) {
+    let mut explanation = Explanation::plain(Rung::Exact);
+    let mut written = new.clone();
+    if let [range] = ranges {
+        escapes::review_escapes(file, range, old, new).settle(&mut written, &mut explanation);
+    }
+    let found = find_applied_edit(old, &written, file, ranges);
+    if let Some(line) = found.filter(|_| written == *new || made::is_telling(file, old, &written)) {
         return Verdict::Refused(match ranges.len() {
             1 => refuse::already_applied(line),
             count => refuse::partly_applied(line, count),
@@ -218,18 +224,13 @@ fn replace(request: &EditRequest, file: &SourceFile<'_>, ranges: &[Range<usize>]
     if let Some(placeholder) = placeholder.filter(|_| deletes_lines()) {
         return Verdict::Refused(refuse::omission(placeholder));
     }
-    let mut explanation = Explanation::plain(Rung::Exact);
-    let mut new = new.clone();
-    if let [range] = ranges {
-        escapes::review_escapes(file, range, old, &new).settle(&mut new, &mut explanation);
-    }
-    explanation.warnings.extend(warnings_for(request, file, &ranges[0], &new));
+    explanation.warnings.extend(warnings_for(request, file, &ranges[0], &written));
     let splice = |range: &Range<usize>| Splice {
         range: range.clone(),
-        text: with_file_endings(file, range.start, &new),
+        text: with_file_endings(file, range.start, &written),
     };
     let splices: Vec<Splice> = ranges.iter().map(splice).collect();
-    if splices.iter().any(|splice| splice.text != new) {
+    if splices.iter().any(|splice| splice.text != written) {
         explanation.rewrites.push(Rewrite::LineEndings);
     }
     Verdict::One(Explained::new(request, file, splices, explanation))
@@ -252,16 +253,37 @@ pub(super) fn with_file_endings(file: &SourceFile<'_>, at: usize, new: &str) -> 
 /// The line (from 1) at which the file already has `new` around one of the occurrences, so that the call
 /// was probably sent before.
 fn find_applied_edit(
-    request: &EditRequest,
+    old: &str,
+    new: &str,
     file: &SourceFile<'_>,
     ranges: &[Range<usize>],
 ) -> Option<usize> {
-    let (old, new) = (request.old.as_str(), request.new.as_str());
-    let offsets: Vec<usize> = new.match_indices(old).take(1_000).map(|(at, _)| at).collect();
+    // Blank lines at its ends that the edit takes away may be there once more.
+    let is_break = |c| matches!(c, '\r' | '\n');
+    let begins = |text: &str| text.len() - text.trim_start_matches(is_break).len();
+    let ends = |text: &str| text.len() - text.trim_end_matches(is_break).len();
+    let core = old.trim_matches(is_break);
+    let takes_away = (begins(new) < begins(old) || ends(new) < ends(old))
+        && !core.is_empty()
+        && new.trim_matches(is_break) != core;
+    let (shift, quoted) = if takes_away { (begins(old), core) } else { (0, old) };
+    let offsets: Vec<usize> = new.match_indices(quoted).take(1_000).map(|(at, _)| at).collect();
+    // What was wrapped is deeper now, so that `new` stands there with other white space.
+    let is_line_of_new = |line: &str| new.lines().any(|other| other.trim() == line.trim());
+    let is_wrapped = |range: &Range<usize>| {
+        let below = &file.text[range.end..];
+        (below.is_empty() || below.starts_with(is_break))
+            && old.lines().all(is_line_of_new)
+            && made::is_around(file.text, range, old, new)
+            && made::is_telling(file, old, new)
+    };
     ranges.iter().take(MAX_CHECKED).find_map(|range| {
-        let mut starts = offsets.iter().filter_map(|offset| range.start.checked_sub(*offset));
-        let start = starts.find(|at| file.text.as_bytes()[*at..].starts_with(new.as_bytes()))?;
-        (!mends_structure(request, file, range)).then(|| file.snapshot.lines().number_at(start))
+        let mut starts =
+            offsets.iter().filter_map(|offset| (range.start + shift).checked_sub(*offset));
+        let start = starts
+            .find(|at| file.text.as_bytes()[*at..].starts_with(new.as_bytes()))
+            .or_else(|| is_wrapped(range).then_some(range.start))?;
+        (!mends_structure(old, new, file, range)).then(|| file.snapshot.lines().number_at(start))
     })
 }
 
@@ -271,8 +293,7 @@ const BLOCK_WORDS: &str =
 
 /// Whether the edit closes what the file leaves open: then what it adds is not there yet, even if the
 /// next line looks like it.
-fn mends_structure(request: &EditRequest, file: &SourceFile<'_>, range: &Range<usize>) -> bool {
-    let (old, new) = (request.old.as_str(), request.new.as_str());
+fn mends_structure(old: &str, new: &str, file: &SourceFile<'_>, range: &Range<usize>) -> bool {
     let Some(added) = new.strip_prefix(old).or_else(|| new.strip_suffix(old)) else { return false };
     let Some(language) = file.language else { return false };
     if file.proves_structure() && !added.contains(is_word_char) {

@@ -237,30 +237,3 @@ fn drop_spacing(chars: &[Canonical], literals: &[Range<usize>]) -> Vec<Canonical
 fn is_significant_space(before: char, after: char) -> bool {
     is_word_char(before) && is_word_char(after) || before == after && "+-&|<>=*/:.".contains(before)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn text(line: &str, fold: Difference) -> String {
-        canonical(line, fold).into_iter().map(|canonical| canonical.char).collect()
-    }
-
-    #[test]
-    fn each_fold_ignores_what_it_names() {
-        assert_eq!(text("say “hi” – ok…", Difference::LookAlikes), "say \"hi\" - ok...");
-        assert_eq!(text("cafe\u{301}\u{200b}\u{a0}x", Difference::LookAlikes), "café x");
-        assert_eq!(text("ｆｏｏ（１）", Difference::LookAlikes), "foo(1)");
-        assert_eq!(
-            text("so — or -- so; i-- and --x", Difference::LookAlikes),
-            "so - or - so; i-- and --x"
-        );
-        assert_eq!(text("if ( a  ==  b ) {", Difference::Spacing), "if(a==b){");
-        assert_eq!(text("x = 'a  b' ; y", Difference::Spacing), "x='a  b';y");
-        assert_eq!(text("return value", Difference::Spacing), "return value");
-        assert_eq!(text("a + +b", Difference::Spacing), "a+ +b");
-        assert_eq!(text("f('x', `y`);", Difference::Punctuation), "f(\"x\",\"y\")");
-        assert_eq!(text("don't, won't", Difference::Punctuation), "don't,won't");
-        assert_eq!(text("f(b'x', f'{y}')", Difference::Punctuation), "f(b\"x\",f\"{y}\")");
-    }
-}

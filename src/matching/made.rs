@@ -9,6 +9,7 @@ use super::costs::Difference;
 use super::diff::LineOp;
 use super::difference::is_alike_beyond;
 use super::fold::is_word_char;
+use super::forbidden;
 use super::places::{Link, LinkKind, Place};
 use super::source_file::{SourceFile, line_key};
 
@@ -83,4 +84,30 @@ pub(super) fn made(
 /// The lines with words.
 fn with_words(lines: Vec<&str>) -> HashSet<&str> {
     lines.into_iter().map(str::trim).filter(|line| line.contains(is_word_char)).collect()
+}
+
+/// The most offsets of `old_str` in `new_str` that are compared with the file.
+const MAX_OFFSETS: usize = 16;
+
+/// Whether what `new` puts around `old` is around the place already, apart from white space, so that the
+/// call was probably sent before.
+pub(super) fn is_around(text: &str, place: &Range<usize>, old: &str, new: &str) -> bool {
+    fn dense(text: &str) -> impl DoubleEndedIterator<Item = char> {
+        text.chars().filter(|c| !c.is_whitespace())
+    }
+    let [old, new] = [old, new].map(|text| dense(text).collect::<String>());
+    new.match_indices(&old).take(MAX_OFFSETS).any(|(at, _)| {
+        let (head, tail) = (&new[..at], &new[at + old.len()..]);
+        let mut before = dense(&text[..place.start]).rev();
+        let mut after = dense(&text[place.end..]);
+        !(head.is_empty() && tail.is_empty())
+            && head.chars().rev().all(|c| before.next() == Some(c))
+            && tail.chars().all(|c| after.next() == Some(c))
+    })
+}
+
+/// Whether nobody adds the new lines a second time.
+pub(super) fn is_telling(file: &SourceFile<'_>, old: &str, new: &str) -> bool {
+    let added = new.lines().filter(|line| !old.lines().any(|other| other == *line));
+    added.map(|line| file.bits(line)).sum::<f64>() >= forbidden::TELLING
 }

@@ -16,7 +16,7 @@ use super::forbidden::{self, Forbidden};
 use super::nearest::overlap;
 use super::reading::Reading;
 use super::source_file::{SourceFile, line_key};
-use super::{Explained, Verdict, exact, placeholder, refuse, rivals, veto};
+use super::{Explained, Verdict, exact, made, placeholder, refuse, rivals, veto};
 use crate::edit::{
     EditRequest, Expected, OutcomeDiff, Refusal, Rung, Splice, apply_splices, short_diff,
 };
@@ -307,6 +307,10 @@ impl Trial<'_, '_> {
             if !self.changes(&best) {
                 return Verdict::Refused(refuse::only_ignored_changes(line, cause));
             }
+            let Reading { old, new, .. } = &*best.reading;
+            if self.is_made_around(&best) && made::is_telling(self.file, old, new) {
+                return already_made(&best);
+            }
             let explained = self.explained(&best, best.splice.iter().cloned().collect());
             if !explained.is_guess {
                 return Verdict::One(explained);
@@ -382,9 +386,21 @@ impl Trial<'_, '_> {
             lines.sort_unstable();
             return Verdict::Refused(refuse::wrong_count(self.request, &lines, is_overlap));
         }
+        if let Some(made) = all.iter().find(|e| self.is_made_around(e)) {
+            return match count {
+                1 => already_made(made),
+                _ => Verdict::Refused(refuse::partly_applied(made.lines.start + 1, count)),
+            };
+        }
         let differences = all.iter().flat_map(|e| e.differences.iter().copied()).collect();
         let whole = Explanation { differences, ..all[0].clone() };
         Verdict::One(self.explained(&whole, splices))
+    }
+
+    fn is_made_around(&self, explanation: &Explanation) -> bool {
+        let Reading { old, new, .. } = &*explanation.reading;
+        let splice = explanation.splice.as_ref();
+        splice.is_some_and(|splice| made::is_around(self.file.text, &splice.range, old, new))
     }
 
     /// The refusal where nothing explains the call well enough.

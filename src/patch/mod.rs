@@ -187,38 +187,3 @@ fn merge_updates(files: Vec<FilePatch>) -> Result<Vec<FilePatch>, Refusal> {
 fn malformed(message: impl Into<crate::edit::Message>) -> Refusal {
     Refusal::new(EditCode::InvalidArguments, message)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_three_forms_say_the_same() {
-        let v4a =
-            "*** Begin Patch\n*** Update File: a.rs\n@@\n one\n-two\n+2\n three\n*** End Patch";
-        let unified = "--- a/a.rs\n+++ b/a.rs\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n";
-        let blocks = "a.rs\n```\n<<<<<<< SEARCH\none\ntwo\nthree\n=======\none\n2\nthree\n>>>>>>> REPLACE\n```\n";
-        for text in [
-            v4a.to_owned(),
-            format!("apply_patch <<'EOF'\n{v4a}\nEOF"),
-            format!("```\n{v4a}\n```\n"),
-            unified.into(),
-            blocks.into(),
-        ] {
-            let patch = Patch::parse(&text, None).expect(&text);
-            assert_eq!(patch.files.len(), 1, "{text}");
-            assert_eq!(patch.files[0].path, "a.rs");
-            let Change::Update { hunks, .. } = &patch.files[0].change else { panic!("{text}") };
-            assert_eq!(hunks[0].old_lines(), ["one", "two", "three"], "{text}");
-            assert_eq!(hunks[0].new_lines(), ["one", "2", "three"], "{text}");
-        }
-        for bad in [
-            "",
-            "hello",
-            "*** Begin Patch\n*** Update File: a\n-x\n+y",
-            "*** Begin Patch\n*** End Patch",
-        ] {
-            assert!(Patch::parse(bad, None).is_err(), "{bad}");
-        }
-    }
-}

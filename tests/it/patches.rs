@@ -122,3 +122,33 @@ async fn equal_headers_are_distinguished_by_the_hunk_and_outer_headers() {
     let after = "void a()\n{\n    x();\n}\n\nvoid b()\n{\npublic:\n    y();\n}\n";
     assert_applied(braces, body, after).await;
 }
+
+#[tokio::test]
+async fn the_three_forms_say_the_same() {
+    let v4a = "*** Begin Patch\n*** Update File: a.rs\n@@\n one\n-two\n+2\n three\n*** End Patch";
+    let unified = "--- a/a.rs\n+++ b/a.rs\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n";
+    let blocks = "a.rs\n```\n<<<<<<< SEARCH\none\ntwo\nthree\n=======\none\n2\nthree\n>>>>>>> REPLACE\n```\n";
+    let file = "one\ntwo\nthree\n";
+    for patch in [
+        v4a.to_owned(),
+        format!("apply_patch <<'EOF'\n{v4a}\nEOF"),
+        format!("```\n{v4a}\n```\n"),
+        unified.into(),
+        blocks.into(),
+    ] {
+        let tools = toolbox(&[("a.rs", file)]);
+        let reply = call(&tools, "apply_patch", json!({ "patch": patch })).await;
+        assert!(reply.ok, "{patch}\n{}", reply.message);
+        assert_eq!(text(&tools, "a.rs").await, "one\n2\nthree\n", "{patch}");
+    }
+    for patch in [
+        "",
+        "hello",
+        "*** Begin Patch\n*** Update File: a.rs\n-two\n+y",
+        "*** Begin Patch\n*** End Patch",
+    ] {
+        let tools = toolbox(&[("a.rs", file)]);
+        assert!(!call(&tools, "apply_patch", json!({ "patch": patch })).await.ok, "{patch}");
+        assert_eq!(text(&tools, "a.rs").await, file, "{patch}");
+    }
+}

@@ -2,12 +2,12 @@
 //! engine.
 
 use proptest::prelude::*;
-use restitch::edit::{EditPlan, EditRequest, Expected};
+use restitch::edit::{EditCode, EditPlan, EditRequest, Expected};
 use restitch::internals::language::{Language, in_language};
 use restitch::internals::matching::explain;
 use restitch::internals::text::Snapshot;
 
-use super::apply;
+use super::{apply, code};
 use crate::random::Random;
 
 /// Bytes that hurt: line breaks, a mark, invalid UTF-8, multi-byte characters.
@@ -195,4 +195,37 @@ fn exact_is_exact_in_a_hundred_thousand_calls() {
         "exact: {plain} plain, {applied} stood there already, {repaired} escapes proven wrong"
     );
     assert!(plain > 90_000, "{plain} of 100,000 were plain replacements");
+}
+
+/// A call that was sent at a wrong depth, on one line, with other line endings or with escapes is made
+/// once.
+#[test]
+fn what_was_mended_is_not_made_again() {
+    for (path, file, old, new) in [
+        (
+            "a.ts",
+            "function run() {\n  load(first);\n  store(second);\n}\n",
+            "    load(first);\n    store(second);",
+            "    guarded(() => {\n      load(first);\n      store(second);\n    });",
+        ),
+        (
+            "a.py",
+            "def run():\r\n    value = compute(first)\r\n",
+            "    value = compute(first)",
+            "    with lock:\n        value = compute(first)",
+        ),
+        (
+            "a.py",
+            "def run():\n    start(\n        first,\n        second,\n    )\n",
+            "    start(first, second)",
+            "    start(first, second).wait()",
+        ),
+        ("a.js", "alpha();\nomega();\n", "alpha();", "alpha();\\nbeta();"),
+        ("a.c", "int f() {\n    a = b - c;\n}\n", "    a = b-c;", "    a = b-c; s = \"b-c\";"),
+    ] {
+        let call = EditRequest::new(old, new).for_path(path);
+        let (after, _) = apply(file, &call).unwrap_or_else(|refusal| panic!("{old}: {refusal}"));
+        assert_ne!(after, file);
+        assert_eq!(code(&after, &call), EditCode::AlreadyApplied, "{after}");
+    }
 }
