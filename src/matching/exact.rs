@@ -273,8 +273,8 @@ fn find_applied_edit(
     let is_wrapped = |range: &Range<usize>| {
         let below = &file.text[range.end..];
         (below.is_empty() || below.starts_with(is_break))
-            && old.lines().all(is_line_of_new)
             && made::is_around(file.text, range, old, new)
+            && old.lines().all(is_line_of_new)
             && made::is_telling(file, old, new)
     };
     ranges.iter().take(MAX_CHECKED).find_map(|range| {
