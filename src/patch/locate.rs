@@ -89,7 +89,7 @@ fn locate_hunk(
             format!(
                 "the lines of the hunk occur at {} places (at lines {})",
                 candidates.len(),
-                list_lines(&candidates)
+                list_lines(candidates)
             ),
         )
         .hint("Add context lines, or an @@ line with the function or class that you mean.");
