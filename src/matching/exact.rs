@@ -268,23 +268,40 @@ fn find_applied_edit(
         && new.trim_matches(is_break) != core;
     let (shift, quoted) = if takes_away { (begins(old), core) } else { (0, old) };
     let offsets: Vec<usize> = new.match_indices(quoted).take(1_000).map(|(at, _)| at).collect();
-    // What was wrapped is deeper now, so that `new` stands there with other white space.
-    let is_line_of_new = |line: &str| new.lines().any(|other| other.trim() == line.trim());
-    let is_wrapped = |range: &Range<usize>| {
-        let below = &file.text[range.end..];
-        (below.is_empty() || below.starts_with(is_break))
-            && made::is_around(file.text, range, old, new)
-            && old.lines().all(is_line_of_new)
-            && made::is_telling(file, old, new)
-    };
     ranges.iter().take(MAX_CHECKED).find_map(|range| {
         let mut starts =
             offsets.iter().filter_map(|offset| (range.start + shift).checked_sub(*offset));
         let start = starts
             .find(|at| file.text.as_bytes()[*at..].starts_with(new.as_bytes()))
-            .or_else(|| is_wrapped(range).then_some(range.start))?;
+            .or_else(|| stands_shifted(old, new, file, range).then_some(range.start))?;
         (!mends_structure(old, new, file, range)).then(|| file.snapshot.lines().number_at(start))
     })
+}
+
+/// Whether the lines of `new` are around those of `old`, all deeper or less deep by as much: what was wrapped
+/// may be as deep now as it was sent.
+fn stands_shifted(old: &str, new: &str, file: &SourceFile<'_>, range: &Range<usize>) -> bool {
+    let (old, new): (Vec<_>, Vec<_>) = (old.lines().collect(), new.lines().collect());
+    let at = file.snapshot.lines().number_at(range.start) - 1;
+    let same = |a: &str, b: &str| a.trim_start() == b.trim_start();
+    let stands = |first: usize| {
+        let there = (first..first + new.len()).map(|at| file.body(at));
+        let mut pairs = new.iter().zip(there).filter(|(line, _)| !line.trim().is_empty());
+        let shift = |(line, there): (&&str, &str)| depth(there) as isize - depth(line) as isize;
+        let mut shifts = pairs.clone().map(shift);
+        let by = shifts.next();
+        by.is_some()
+            && pairs.all(|(line, there)| same(line, there))
+            && shifts.all(|shift| Some(shift) == by)
+    };
+    let begins_line = range.start == 0 || file.text[..range.start].ends_with('\n');
+    begins_line
+        && new.len() > old.len()
+        && (0..=new.len() - old.len()).take(MAX_HITS).any(|head| {
+            let first = at.checked_sub(head);
+            old.iter().zip(&new[head..]).all(|(a, b)| same(a, b))
+                && first.is_some_and(|at| at + new.len() <= file.lines().len() && stands(at))
+        })
 }
 
 /// Words with which a line of Ruby, Lua or Elixir begins a block that `end` closes.

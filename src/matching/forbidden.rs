@@ -84,7 +84,7 @@ pub(super) fn cuts_comment(
 }
 
 /// A bracket alone on a line that the call deletes is another one: what explains the indentation of the
-/// lines with words does not explain its own.
+/// lines with words does not explain its own, or it has another mark behind it.
 pub(super) fn other_bracket(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> bool {
     let pairs = place.links.iter().filter(|link| link.is_pair() && link.starts_line(file));
     let lines =
@@ -100,10 +100,12 @@ pub(super) fn other_bracket(file: &SourceFile<'_>, call: &Call<'_>, place: &Plac
         words.iter().map(|(_, old, there)| (indent_of(old), indent_of(there))).collect();
     let levels = LevelWidths::new(file, &call.old, &call.new);
     let (rules, _) = fit(&indents, levels, levels);
+    let mark = |line: &str| line.trim_end().chars().next_back().filter(|c| ",;".contains(*c));
     deleted.any(|(_, old, there)| {
         let fits =
             |rule: &IndentRule| rule.apply(indent_of(old)).as_deref() == Some(indent_of(there));
         !rules.is_empty() && !rules.iter().any(fits)
+            || mark(old).zip(mark(there)).is_some_and(|(a, b)| a != b)
     })
 }
 

@@ -35,6 +35,7 @@ pub(super) fn belongs_at_margin(file: &SourceFile<'_>, call: &Call<'_>, at: usiz
             line.contains(" :: ")
                 || is_among("data newtype type class instance import module", first_word(line))
         }
+        "ini" | "toml" => line.starts_with('['),
         _ => false,
     }
 }
