@@ -12,7 +12,7 @@ use memchr::memmem::{self, Finder};
 
 use super::costs::PLAIN_SHARE;
 use super::fold::is_word_char;
-use super::indent::{TAB_WIDTH, columns, depth};
+use super::indent::{TAB_WIDTH, columns, depth, unindented};
 use super::source_file::SourceFile;
 use super::weigh::letters;
 use super::{Explained, Verdict, escapes, indent_of, made, placeholder, reading, refuse};
@@ -268,12 +268,15 @@ fn find_applied_edit(
         && new.trim_matches(is_break) != core;
     let (shift, quoted) = if takes_away { (begins(old), core) } else { (0, old) };
     let offsets: Vec<usize> = new.match_indices(quoted).take(1_000).map(|(at, _)| at).collect();
+    let is_shifted = |range: &Range<usize>| {
+        stands_shifted(old, new, file, range) && made::is_telling(file, old, new)
+    };
     ranges.iter().take(MAX_CHECKED).find_map(|range| {
         let mut starts =
             offsets.iter().filter_map(|offset| (range.start + shift).checked_sub(*offset));
         let start = starts
             .find(|at| file.text.as_bytes()[*at..].starts_with(new.as_bytes()))
-            .or_else(|| stands_shifted(old, new, file, range).then_some(range.start))?;
+            .or_else(|| is_shifted(range).then_some(range.start))?;
         (!mends_structure(old, new, file, range)).then(|| file.snapshot.lines().number_at(start))
     })
 }
@@ -283,7 +286,7 @@ fn find_applied_edit(
 fn stands_shifted(old: &str, new: &str, file: &SourceFile<'_>, range: &Range<usize>) -> bool {
     let (old, new): (Vec<_>, Vec<_>) = (old.lines().collect(), new.lines().collect());
     let at = file.snapshot.lines().number_at(range.start) - 1;
-    let same = |a: &str, b: &str| a.trim_start() == b.trim_start();
+    let same = |a: &str, b: &str| unindented(a) == unindented(b);
     let stands = |first: usize| {
         let there = (first..first + new.len()).map(|at| file.body(at));
         let mut pairs = new.iter().zip(there).filter(|(line, _)| !line.trim().is_empty());

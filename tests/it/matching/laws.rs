@@ -204,15 +204,9 @@ fn what_was_mended_is_not_made_again() {
     for (path, file, old, new) in [
         (
             "a.ts",
-            "function run() {\n  load(first);\n  store(second);\n}\n",
+            "function run() {\r\n  load(first);\r\n  store(second);\r\n}\r\n",
             "    load(first);\n    store(second);",
             "    guarded(() => {\n      load(first);\n      store(second);\n    });",
-        ),
-        (
-            "a.py",
-            "def run():\r\n    value = compute(first)\r\n",
-            "    value = compute(first)",
-            "    with lock:\n        value = compute(first)",
         ),
         (
             "a.py",
