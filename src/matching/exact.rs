@@ -197,7 +197,7 @@ pub(super) fn nearest_to_line(request: &EditRequest, lines: &[usize]) -> Option<
     nearest.next().filter(|_| nearest.next().is_none())
 }
 
-/// The most places of `new_str` that are looked at.
+/// The most places at which `new_str` may stand that are looked at.
 const MAX_HITS: usize = 16;
 
 /// The verdict on replacing these occurrences by `new_str`.

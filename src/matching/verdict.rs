@@ -180,7 +180,7 @@ impl Trial<'_, '_> {
         let mut found = self.without_equal(found);
         // A result that changes nothing is no reading of the call beside a likelier one that does.
         if let Some(cost) = found.iter().find(|e| self.changes(e)).map(|e| e.cost) {
-            found.retain(|e| e.cost < cost || e.splice.is_none() || self.changes(e));
+            found.retain(|e| e.cost <= cost || e.splice.is_none() || self.changes(e));
         }
         charge_own_blanks(&mut found);
         self.charge_distance(&mut found);
@@ -327,7 +327,10 @@ impl Trial<'_, '_> {
                 how => how,
             };
             let after = Snapshot::from_text(apply_splices(self.file.text, &splices));
-            let diff = short_diff(self.file.snapshot, &splices, &after);
+            let diff = match self.changes(explanation) {
+                true => short_diff(self.file.snapshot, &splices, &after),
+                false => "(the file stays as it is)".to_owned(),
+            };
             refusal.outcomes.push(OutcomeDiff { how: how.to_owned(), diff });
             let mut outcome = self.explained(explanation, splices);
             outcome.is_guess |= explanation.is_guess || is_alone;

@@ -10,6 +10,10 @@ fn white_space_that_both_sides_change_is_a_guess() {
         "a.js": "return a + b;\n", "return a+b;", "return `${a}+b`;" => REFUSED;
         "a.py": "x = a + b\n", "x = a+b", "x = \"a+b\"" => REFUSED;
         "a.js": "return f(a, b, c);\n", "return f(a, b,c);", "return f(a, b,d);" => "return f(a, b, d);\n";
+        // The closing mark that only the file has may stay, or not.
+        "a.js": "let total = a+b;\nnext();\n", "let total = a + b", "let total = a+b" => REFUSED;
+        "a.go": "x := T{\n\tA: f(1,2),\n}\n", "A: f(1, 2)", "A: f(1,2)" => REFUSED;
+        "a.js": "let total = a + b;\nnext();\n", "let total = a + b", "let total = a+b" => "let total = a+b;\nnext();\n";
         // A closing mark of the file is not put behind a comment.
         "a.ts": "f();\nconst a = g(x);\n", "f()\nconst a = g(x)", "f()\nconst a = g(x) // note"
             => "f();\nconst a = g(x); // note\n";
