@@ -83,12 +83,15 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// Whether that line is blank.
+    pub(super) fn is_blank(&self, op: &LineOp) -> bool {
+        self.line(op).trim().is_empty()
+    }
+
     /// The lines of `new_str` that `old_str` does not have as they are.
     pub(super) fn written(&self) -> impl Iterator<Item = &'a str> {
-        self.ops.iter().filter_map(|op| match *op {
-            LineOp::Insert(new) | LineOp::Change(_, new) => Some(self.new[new]),
-            LineOp::Keep(..) | LineOp::Delete(_) => None,
-        })
+        let ops = self.ops.iter().filter(|op| !matches!(op, LineOp::Keep(..)));
+        ops.filter_map(|op| Some(self.new[op.new_at()?]))
     }
 
     /// The names that `old_str` has and `new_str` has not.
@@ -122,48 +125,38 @@ impl<'a> Call<'a> {
             return false;
         }
         let is_alone = !self.partners.iter().flatten().any(|&old| self.keeps(old));
-        let is_flat = self.new.len() > 1 && !self.new.iter().copied().filter(is_full).any(is_deep);
         let was_deep = self.partners[first].is_some_and(|old| is_deep(self.old[old]));
         let keeps_deep = |new: usize| {
             let is_kept = |old: usize| self.fates[old].0 == Fate::Kept;
             self.partners[new].is_some_and(is_kept) && is_deep(self.new[new])
         };
-        (is_alone || is_flat) && self.old.iter().copied().filter(is_full).all(is_deep)
+        is_alone && self.old.iter().copied().filter(is_full).all(is_deep)
             || was_deep && (first + 1..self.new.len()).any(keeps_deep)
     }
 
     /// Whether the call changes, removes or adds a line beside line `old`, blank lines aside.
     pub(super) fn changes_beside(&self, old: usize) -> bool {
-        let changes = |op: &LineOp| match *op {
-            LineOp::Keep(..) => false,
-            LineOp::Change(at, _) => self.fates[at].0 != Fate::Moved,
-            LineOp::Delete(_) | LineOp::Insert(_) => true,
-        };
+        let changes = |op: &LineOp| op.old_at().is_none_or(|old| !self.keeps(old));
         self.beside(old, changes) != (false, false)
     }
 
     /// Whether the call adds a line above and below line `old`, blank lines aside.
     pub(super) fn adds_beside(&self, old: usize) -> (bool, bool) {
-        let is_blank = |op: &LineOp| self.line(op).trim().is_empty();
-        self.beside(old, |op| matches!(op, LineOp::Insert(_)) && !is_blank(op))
+        self.beside(old, |op| matches!(op, LineOp::Insert(_)) && !self.is_blank(op))
     }
 
     /// Whether the call adds or deletes a line above and below line `old`, blank lines aside.
     pub(super) fn cuts_beside(&self, old: usize) -> (bool, bool) {
-        let is_blank = |op: &LineOp| self.line(op).trim().is_empty();
         let cuts = |op: &LineOp| matches!(op, LineOp::Insert(_) | LineOp::Delete(_));
-        self.beside(old, |op| cuts(op) && !is_blank(op))
+        self.beside(old, |op| cuts(op) && !self.is_blank(op))
     }
 
     /// Whether there is such an operation above and below line `old`: those of the nearest line with text
     /// and of all blank ones up to it count.
     fn beside(&self, old: usize, is_such: impl Fn(&LineOp) -> bool) -> (bool, bool) {
-        let is_at = |op: &LineOp| match *op {
-            LineOp::Keep(at, _) | LineOp::Change(at, _) | LineOp::Delete(at) => at == old,
-            LineOp::Insert(_) => false,
-        };
+        let is_at = |op: &LineOp| op.old_at() == Some(old);
         let Some(at) = self.ops.iter().position(is_at) else { return (true, true) };
-        let ends = |op: &&LineOp| is_such(op) || !self.line(op).trim().is_empty();
+        let ends = |op: &&LineOp| is_such(op) || !self.is_blank(op);
         let above = self.ops[..at].iter().rev().find(ends);
         let below = self.ops[at + 1..].iter().find(ends);
         (above.is_some_and(&is_such), below.is_some_and(&is_such))

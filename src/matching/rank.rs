@@ -126,7 +126,7 @@ fn clue_weights(file: &SourceFile<'_>, text: &[&str]) -> BTreeMap<u64, f64> {
 
 /// The regions of a file that are most similar to a text, best first, as a refusal reports them.
 pub(crate) fn nearest(snapshot: &Snapshot, old: &str, max_count: usize) -> Vec<Near> {
-    let file = SourceFile::new(snapshot, None).for_call(old, "");
+    let file = SourceFile::new(snapshot, None);
     let text = split_lines(old);
     let regions = rank(&file, &text, max_count).regions;
     regions.iter().map(|region| to_near(&file, &text, region)).collect()

@@ -236,7 +236,6 @@ impl<'a> Alignment<'a> {
         let (old_quoted, new_quoted) = (quoted(old), quoted(new));
         // What is between quotes is text, and no habit of spacing.
         let is_text = |at: usize, old_at: usize| {
-            let is_quote = |token: &Token<'_>| matches!(token.text, "\"" | "'" | "`");
             let ends = is_quote(&old[old_at]) && is_quote(&new[at]);
             let within = |quoted: &[bool], tokens: &[Token<'_>], at: usize| {
                 quoted[at - 1] || is_quote(&tokens[at - 1]) && quoted[at]
@@ -272,11 +271,10 @@ impl<'a> Alignment<'a> {
     /// that the text may mean something else there. `interchangeable` says that single and double
     /// quotes mean the same.
     fn changes_quoted_text(&self, interchangeable: bool) -> bool {
-        let is_quote = |text: &str| matches!(text, "\"" | "'" | "`");
         let is_other_quote = |&(_, old_at): &(usize, usize)| {
-            let (sent, there) = (self.old[old_at].text, self.there[old_at].text);
-            let means_same = interchangeable && sent != "`" && there != "`";
-            is_quote(sent) && is_quote(there) && sent != there && !means_same
+            let (sent, there) = (&self.old[old_at], &self.there[old_at]);
+            let means_same = interchangeable && sent.text != "`" && there.text != "`";
+            is_quote(sent) && is_quote(there) && sent.text != there.text && !means_same
         };
         let kept =
             self.partner.iter().enumerate().filter_map(|(at, partner)| Some((at, (*partner)?)));
@@ -290,6 +288,10 @@ impl<'a> Alignment<'a> {
 
 fn is_closing(token: &Token<'_>) -> bool {
     matches!(token.text, ")" | "]" | "}")
+}
+
+fn is_quote(token: &Token<'_>) -> bool {
+    matches!(token.text, "\"" | "'" | "`")
 }
 
 /// The bracket that the closing one at this index ends.
@@ -344,14 +346,12 @@ fn quoted<'t>(tokens: &[Token<'t>]) -> Vec<bool> {
     let mut open = None;
     let mut is_escaped = false;
     let is_inside = |token: &Token<'t>| {
-        let is_quote = matches!(token.text, "\"" | "'" | "`")
-            && !is_escaped
-            && open.is_none_or(|quote| quote == token.text);
+        let is_end = is_quote(token) && !is_escaped && open.is_none_or(|quote| quote == token.text);
         is_escaped = token.text == "\\" && !is_escaped;
-        if is_quote {
+        if is_end {
             open = open.xor(Some(token.text));
         }
-        !is_quote && open.is_some()
+        !is_end && open.is_some()
     };
     tokens.iter().map(is_inside).collect()
 }
@@ -408,64 +408,4 @@ fn tokens_there<'a>(
         Token { gap, text: &file[start..stop], start }
     });
     Some(there.collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn clear(old: &str, file: &str, new: &str, fold: Difference) -> Option<String> {
-        match merge(old, file, new, Some(fold), Language::from_name("js"))? {
-            Merged::Certain(text) => Some(text),
-            Merged::Ambiguous(..) => None,
-        }
-    }
-
-    #[test]
-    fn what_the_call_keeps_stays_as_the_file_has_it() {
-        let rows = [
-            ("f(a, b)", "f( a,b )", "f(a, c)", Difference::Spacing, "f( a,c )"),
-            ("x = 'a';", "x = \"a\"", "x = 'b';", Difference::Punctuation, "x = \"b\""),
-            ("type: 'x'", "type: \"x\",", "type: 'y',", Difference::Punctuation, "type: \"y\","),
-            (
-                "say \"hi\" - it's",
-                "say “hi” – it’s",
-                "say \"ho\" - it's",
-                Difference::LookAlikes,
-                "say “ho” – it’s",
-            ),
-            ("a b", "a\u{a0}b", "a c", Difference::LookAlikes, "a\u{a0}c"),
-        ];
-        for (old, file, new, fold, wanted) in rows {
-            assert_eq!(clear(old, file, new, fold).as_deref(), Some(wanted), "{old:?} {new:?}");
-        }
-    }
-
-    #[test]
-    fn a_pair_of_quotes_is_never_split() {
-        let merged = merge(
-            "say \"yes\"",
-            "say “yes”",
-            "say \"no\" and \"maybe\"",
-            Some(Difference::LookAlikes),
-            None,
-        );
-        assert!(matches!(merged, Some(Merged::Ambiguous(..))), "{merged:?}");
-    }
-
-    #[test]
-    fn a_closing_mark_is_not_put_after_what_opens_a_block() {
-        let merged = merge("g(2)", "g(2);", "if (x) {", Some(Difference::Punctuation), None);
-        let open = Merged::Ambiguous("if (x) {;".into(), "if (x) {".into());
-        assert_eq!(merged, Some(open));
-        let noted = clear("x = 1", "x = 1;", "x = 1 // one", Difference::Punctuation);
-        assert_eq!(noted.as_deref(), Some("x = 1; // one"));
-        let kept = clear("g(2)", "g(2);", "g(3)", Difference::Punctuation);
-        assert_eq!(kept.as_deref(), Some("g(3);"));
-    }
-
-    #[test]
-    fn different_words_do_not_merge() {
-        assert_eq!(merge("a b", "a c", "a d", Some(Difference::Punctuation), None), None);
-    }
 }
