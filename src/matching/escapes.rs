@@ -15,6 +15,7 @@ use std::ops::Range;
 use super::costs::NEW_OTHERWISE;
 use super::fold::is_word_char;
 use super::reading::{Seen, Signs, Undone};
+use super::shape::is_among;
 use super::source_file::SourceFile;
 use crate::edit::{Explanation, Rewrite};
 use crate::language::{Language, Lexed, TokenKind};
@@ -55,9 +56,6 @@ impl Escapes {
 
     /// Undoes them in the strings of a call, if `old` has some.
     pub(super) fn undo(self, old: &str) -> Option<Undone<'_>> {
-        if self.breaks == Breaks::Outside && has_break(old) {
-            return None;
-        }
         let undone = self.unescape(old);
         if undone == old {
             return None;
@@ -173,11 +171,8 @@ fn ends_code(line: &str) -> bool {
 
 /// Whether one of two neighbouring lines looks like a part of a line.
 fn is_part((above, below): (&str, &str)) -> bool {
-    let count = |marks: &str| above.chars().filter(|c| marks.contains(*c)).count();
     !ends_code(above)
-        && (words(below).nth(1).is_none()
-            || count("([{") != count(")]}")
-            || above.ends_with('`') && below.starts_with('`'))
+        && (words(below).nth(1).is_none() || above.ends_with('`') && below.starts_with('`'))
 }
 
 /// The characters that a text has as they are and escaped. A backslash is as it is if it forms no known
@@ -201,29 +196,24 @@ fn seen(text: &str) -> Seen {
     out
 }
 
-/// The lengths of the runs of backslashes that do not escape a quote.
+/// The lengths of the runs of backslashes.
 fn backslash_runs(text: &str) -> impl Iterator<Item = usize> {
     text.split_inclusive(|c| c != '\\').filter_map(|run| {
         let len = run.len() - run.trim_start_matches('\\').len();
-        // The last of an odd number escapes the quote.
-        let escapes_quote = run.ends_with(QUOTES) && len % 2 == 1;
-        (len > 0 && len < run.len() && !escapes_quote).then_some(len)
+        (len > 0 && len < run.len()).then_some(len)
     })
 }
 
-/// The forms of a `new_str` that is one line with escaped line breaks, where `old_str` has its lines as
-/// they are: the breaks outside of literals undone, and if quotes are escaped as well, all escapes.
-pub(super) fn undo_in_new_only(old: &str, new: &str) -> Vec<String> {
+/// A `new_str` that is one line with escaped line breaks, where `old_str` has its lines as they are:
+/// without those outside of literals.
+pub(super) fn undo_in_new_only(old: &str, new: &str) -> Option<String> {
     let breaks = Escapes::BREAKS.unescape(new);
     // Where old_str has such escapes, too, a line that both have shows that new_str has more of them.
     let old_has_escapes = old.contains("\\n") || old.contains("\\t");
     let shares_line = || breaks.lines().any(|line| old.lines().any(|other| other == line));
-    if has_break(new) || !has_break(&breaks) || old_has_escapes && !shares_line() {
-        return Vec::new();
-    }
-    let has_quote = QUOTES.iter().any(|quote| new.contains(&format!("\\{quote}")));
-    let all = Some(Escapes::ALL.unescape(new)).filter(|all| has_quote && *all != breaks);
-    [breaks].into_iter().chain(all).collect()
+    let is_one_line = !has_break(new) && has_break(&breaks);
+    let is_clear = is_one_line && (!old_has_escapes || shares_line());
+    is_clear.then_some(breaks)
 }
 
 /// Undoes one level of escaping for the wanted characters; perhaps only outside of what looks like a
@@ -231,7 +221,6 @@ pub(super) fn undo_in_new_only(old: &str, new: &str) -> Vec<String> {
 fn unescape_chars(text: &str, only_outside: bool, is_wanted: impl Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut open: Option<char> = None;
-    let mut word = String::new();
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
         match c {
@@ -247,19 +236,12 @@ fn unescape_chars(text: &str, only_outside: bool, is_wanted: impl Fn(char) -> bo
                 next => out.extend([c].into_iter().chain(next)),
             },
             _ => {
-                // Behind a word it is one, but not behind the prefix of a literal.
-                let is_prefix = word.len() <= 2 && word.chars().all(|c| "rbfuRBFUL".contains(c));
-                let is_apostrophe = c == '\'' && !word.is_empty() && !is_prefix;
                 open = match open {
                     Some(quote) => Some(quote).filter(|quote| c != *quote && c != '\n'),
-                    None => Some(c).filter(|c| QUOTES.contains(c) && !is_apostrophe),
+                    None => Some(c).filter(|c| QUOTES.contains(c)),
                 };
                 out.push(c);
             }
-        }
-        match c.is_alphanumeric() {
-            true => word.push(c),
-            false => word.clear(),
         }
     }
     out
@@ -270,7 +252,7 @@ const STRICT: &str = "rust python javascript typescript go c c++ java kotlin dar
 
 /// Whether a language has no escapes outside of literals.
 pub(super) fn forbids_escapes(language: &Language) -> bool {
-    STRICT.split(' ').any(|name| name == language.name)
+    is_among(STRICT, language.name)
 }
 
 /// Whether a text has a line break that is written as `\\n`, outside of literals as far as the language
@@ -278,19 +260,12 @@ pub(super) fn forbids_escapes(language: &Language) -> bool {
 fn has_written_break(language: Option<&'static Language>, text: &str) -> bool {
     let is_tex = language.is_some_and(|language| language.name == "tex");
     let is_prose = language.is_none_or(|language| !language.is_code());
-    // In prose, a break is also between two words, unless it is quoted, in a path, or in a formula.
+    // In prose, a break is also between two words, unless it is quoted.
     let joins_words = |before: &str, after: &str| {
         let before = before.rsplit('\n').next().unwrap_or_default();
-        let after = after.split('\n').next().unwrap_or_default();
-        let is_other = |text: &str| {
-            let mut escaped = text.split('\\').skip(1);
-            escaped.any(|after| !after.starts_with(['n', 't', 'r'])) || text.contains('$')
-        };
         before.ends_with(|c: char| c.is_alphanumeric() || ".,!?".contains(c))
             && after.starts_with(char::is_alphabetic)
             && QUOTES.iter().all(|quote| before.matches(*quote).count() % 2 == 0)
-            && !is_other(before)
-            && !is_other(after)
     };
     let may_be_break = |at: usize| {
         let (before, after) = (&text[..at], &text[at + 2..]);
@@ -314,8 +289,7 @@ const QUOTES_IN_CODE: &str = "shell powershell perl make cmake dockerfile lisp v
 
 /// Whether a text has an escaped quote outside of literals, in a language that has none there.
 fn has_written_quote(language: Option<&'static Language>, text: &str) -> bool {
-    let is_other =
-        |l: &&Language| l.is_code() && !QUOTES_IN_CODE.split(' ').any(|name| name == l.name);
+    let is_other = |l: &&Language| l.is_code() && !is_among(QUOTES_IN_CODE, l.name);
     let Some(language) = language.filter(is_other) else { return false };
     let lexed = LazyCell::new(|| language.lex(text));
     text.match_indices('\\').any(|(at, _)| {
@@ -377,18 +351,11 @@ pub(super) fn review_escapes(
     {
         return EscapeReview::Fine;
     }
-    let may_be_proven = file.lexed().is_some_and(Lexed::is_well_formed);
-    let around = [&file.text[..place.start], &file.text[place.end..]];
-    review(language, new, around, may_be_proven)
+    review(language, new, [&file.text[..place.start], &file.text[place.end..]])
 }
 
 /// Reviews `new` between the texts above and below it.
-fn review(
-    language: &Language,
-    new: &str,
-    [above, below]: [&str; 2],
-    may_be_proven: bool,
-) -> EscapeReview {
+fn review(language: &Language, new: &str, [above, below]: [&str; 2]) -> EscapeReview {
     let is_clean = |new: &str, must_be_whole: bool| {
         let text = [above, new, below].concat();
         let lexed = language.lex(&text);
@@ -398,7 +365,7 @@ fn review(
     if is_clean(new, false) {
         return EscapeReview::Fine;
     }
-    if !may_be_proven || may_be_markup(language, new) {
+    if may_be_markup(language, new) {
         return EscapeReview::Suspicious;
     }
     // Breaks outside of literals are all that a language forbids, if the quotes are bare.
@@ -445,7 +412,7 @@ pub(super) fn review_file_escapes(
     content: &str,
 ) -> EscapeReview {
     match language.filter(|language| forbids_escapes(language)) {
-        Some(language) if has_escape(content) => review(language, content, ["", ""], true),
+        Some(language) if has_escape(content) => review(language, content, ["", ""]),
         None if has_written_break(language, content) => EscapeReview::Suspicious,
         _ => EscapeReview::Fine,
     }
