@@ -260,12 +260,19 @@ pub(super) fn forbids_escapes(language: &Language) -> bool {
 fn has_written_break(language: Option<&'static Language>, text: &str) -> bool {
     let is_tex = language.is_some_and(|language| language.name == "tex");
     let is_prose = language.is_none_or(|language| !language.is_code());
-    // In prose, a break is also between two words, unless it is quoted.
+    // In prose, a break is also between two words, unless it is quoted, in a path, or in a formula.
     let joins_words = |before: &str, after: &str| {
         let before = before.rsplit('\n').next().unwrap_or_default();
+        let after = after.split('\n').next().unwrap_or_default();
+        let is_other = |text: &str| {
+            let mut escaped = text.split('\\').skip(1);
+            escaped.any(|after| !after.starts_with(['n', 't', 'r'])) || text.contains('$')
+        };
         before.ends_with(|c: char| c.is_alphanumeric() || ".,!?".contains(c))
             && after.starts_with(char::is_alphabetic)
             && QUOTES.iter().all(|quote| before.matches(*quote).count() % 2 == 0)
+            && !is_other(before)
+            && !is_other(after)
     };
     let may_be_break = |at: usize| {
         let (before, after) = (&text[..at], &text[at + 2..]);

@@ -31,7 +31,8 @@ pub(super) enum Forbidden {
     OtherWords,
     /// New lines have the marks of a diff.
     Marks,
-    /// A placeholder is dropped or moved, and what it stands for would go or move unseen.
+    /// A placeholder is dropped or moved, or new lines are beyond it, and what it stands for would go or move
+    /// unseen.
     UnseenLinesGo,
 }
 
@@ -267,7 +268,13 @@ pub(super) fn elision(call: &Call<'_>, place: &Place) -> bool {
                 line.contains(is_word_char) && other_side.iter().any(|other| other.trim() == line)
             })
         };
-        link.old.clone().any(is_lost) || moves || call.successor(start).is_some_and(crosses)
+        // What is added beyond one that ends or begins the quote stands where the unseen lines do.
+        let is_beyond = end == call.old.len() && call.adds_beside(end - 1).1
+            || start == 0 && call.adds_beside(0).0;
+        link.old.clone().any(is_lost)
+            || moves
+            || is_beyond
+            || call.successor(start).is_some_and(crosses)
     })
 }
 

@@ -476,12 +476,11 @@ impl<'p> Lines<'p> {
         MOVED * (runs + f64::from(is_mixed)) + AS_SENT * f64::from(is_unlike)
     }
 
-    /// Whether the call moves all that it has by the same step, and not to where the file has it: then the
-    /// two strings only begin at different depths, and nothing shows a move.
+    /// Whether the call moves all that it has, and not to where the file has it: then the two strings only
+    /// begin at different depths, and nothing shows a move.
     fn moves_everything(&self) -> bool {
-        let mut steps = self.shared.iter().map(|shared| step(shared.old, shared.new));
-        steps.next().is_some_and(|first| first != 0 && steps.all(|step| step == first))
-            && self.shared.iter().all(|shared| shared.new != shared.there)
+        let is_moved = |shared: &Shared<'_>| shared.old != shared.new && shared.new != shared.there;
+        !self.shared.is_empty() && self.shared.iter().all(is_moved)
     }
 
     /// Whether the call moves a line that alone it has at a wrong depth, and not to where the file has it, or

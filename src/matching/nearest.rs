@@ -25,7 +25,7 @@ const MAX_REGIONS: usize = 12;
 /// The most characters of a line that are compared letter by letter.
 const MAX_LINE_CHARS: usize = 600;
 /// The most lines of the text that are compared letter by letter with every line of the file.
-const MAX_BY_LETTERS: usize = 3;
+const MAX_BY_LETTERS: usize = 2;
 /// The most lines of the file that are starts for one line that is compared letter by letter.
 const MAX_STARTS: usize = 4;
 /// The most lines of a text that vote for its place; of a longer one every second, third, … does.

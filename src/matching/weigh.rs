@@ -46,6 +46,8 @@ pub(super) struct Scales<'c> {
     is_misquoted: bool,
     /// The letters of the lines that match.
     matched: f64,
+    /// The letters of the lines in which the file has something more.
+    grown: f64,
     /// Those of them that stand there as they look in the call.
     as_quoted: f64,
     levels: LevelWidths,
@@ -93,6 +95,7 @@ impl<'c> Scales<'c> {
             runs: Vec::new(),
             is_misquoted: false,
             matched: 0.0,
+            grown: 0.0,
             as_quoted: 0.0,
             levels: LevelWidths::new(file, &call.old, &call.new),
             matched_lines: 0,
@@ -105,7 +108,11 @@ impl<'c> Scales<'c> {
         scales.forbid();
         let (explanation, matched) = (&mut scales.explanation, scales.matched);
         let all = letters(call.old.iter().copied()).max(1.0);
-        explanation.share = matched / all;
+        // Where all of the text stands, with something put in, that is no less the text that was quoted.
+        explanation.share = match explanation.has_other_text {
+            true => matched / all,
+            false => (matched + scales.grown) / all,
+        };
         explanation.as_quoted = scales.as_quoted / all;
         if !explanation.needs_code {
             explanation.evidence = explanation.evidence.max(2.0 * matched);
@@ -113,7 +120,7 @@ impl<'c> Scales<'c> {
         // Where what the call keeps has other words, the place may be the one that was meant, too.
         if scales.forbidden == Some(Forbidden::OtherWords) && !scales.conflict {
             scales.conflict = explanation.share >= STALE_SHARE;
-            explanation.is_faint = explanation.share < KEPT_SHARE;
+            explanation.is_faint = matched / all < KEPT_SHARE;
         }
         match scales.forbidden {
             Some(why) if !scales.conflict => Err(why),
@@ -251,7 +258,10 @@ impl<'c> Scales<'c> {
         let (believed, found) = (call.old[old], link.text(file));
         let unlike = 1.0 - Words::of(believed).similarity(&Words::of(found));
         let lost = LOST * self.bits(link);
-        self.explanation.has_other_text |= !has_grown(believed.trim(), found.trim());
+        match has_grown(believed.trim(), found.trim()) {
+            true => self.grown += letters([believed].into_iter()),
+            false => self.explanation.has_other_text = true,
+        }
         let price = match has_other_code {
             true => Difference::Words.cost() + lost + if is_edge { EDGE } else { 0.0 },
             false => Difference::Comment.cost() + lost * unlike,

@@ -317,6 +317,9 @@ fn what_a_placeholder_stands_for_stays_where_it_is() {
         "a.py": file, old, "    a = 5\n    return a\n" => REFUSED;
         // The lines around it move, and what it stands for would not.
         "a.py": file, old, "    if x:\n        a = 1\n        # ... existing code ...\n        return a\n" => REFUSED;
+        // How much it stands for is not known at the end of the quote, and so not where a line below it goes.
+        "a.toml": "[a]\nx = 1\ny = 2\n\n[b]\nz = 3\n", "[a]\n# ... existing code ...", "[a]\n# ... existing code ...\nw = 4" => REFUSED;
+        "a.toml": "[a]\nx = 1\ny = 2\n\n[b]\nz = 3\n", "[a]\nx = 1\n# ... existing code ...", "[a]\nx = 5\n# ... existing code ..." => "[a]\nx = 5\ny = 2\n\n[b]\nz = 3\n";
     }
 }
 
@@ -366,6 +369,8 @@ fn a_twin_elsewhere_is_not_the_place_that_changed() {
     let file = "func a() {\n\tx := 1\n\topen(x, 1)\n\tcheck(x)\n\tclose(x)\n\tdone(x)\n}\n\nfunc b() {\n    x := 1\n    open(x)\n    check(x)\n    close(x)\n    done(x)\n}\n";
     calls! {
         "a.go": file, "\tx := 1\n\topen(x)\n\tcheck(x)\n\tclose(x)\n\tdone(x)\n", "\tx := 1\n\topen(x)\n\tcheck(x)\n\tclose(x, 2)\n\tdone(x)\n" => REFUSED;
+        // Little else is quoted than the line that has changed.
+        "a.js": "f(() => {\n  volumeOf(track, 0.5, level);\n});\ng(() => {   \n  volumeOf(track, level);   \n});   \n", "  volumeOf(track, level);\n});", "  volumeOf(track, 1);\n});" => REFUSED;
         "a.go": file, "func b() {\n\tx := 1\n\topen(x)\n\tcheck(x)\n", "func b() {\n\tx := 1\n\topen(x)\n\tcheck(x, 2)\n" => "func a() {\n\tx := 1\n\topen(x, 1)\n\tcheck(x)\n\tclose(x)\n\tdone(x)\n}\n\nfunc b() {\n    x := 1\n    open(x)\n    check(x, 2)\n    close(x)\n    done(x)\n}\n";
     }
 }
