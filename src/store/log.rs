@@ -10,7 +10,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::record::{CommitRecord, Patch};
-use super::revert::shared_ends;
+use super::revert::{shared_end, shared_start};
 
 /// The most bytes of a change that the log holds, on each side.
 const MAX_PATCH_BYTES: usize = 1 << 10;
@@ -18,7 +18,8 @@ const MAX_PATCH_BYTES: usize = 1 << 10;
 impl Patch {
     /// The change from `before` to `after`; `None` if it is too large for the log or not UTF-8.
     pub(super) fn between(before: &[u8], after: &[u8]) -> Option<Self> {
-        let (mut prefix, mut suffix) = shared_ends(before, after);
+        let mut prefix = shared_start(before, after);
+        let mut suffix = shared_end(&before[prefix..], &after[prefix..]);
         // Both must end between two characters, so that the middle is UTF-8.
         let is_inside_char = |byte: Option<&u8>| byte.is_some_and(|byte| byte & 0xc0 == 0x80);
         while prefix > 0

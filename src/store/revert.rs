@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use memchr::{memchr, memchr_iter, memrchr};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use crate::edit::{EditCode, Refusal, WorkPath};
@@ -118,39 +119,41 @@ fn changed_ranges(old: &[&[u8]], new: &[&[u8]]) -> Vec<(Range<usize>, Range<usiz
         .collect()
 }
 
-/// How many bytes two versions share at their starts and, of the rest, at their ends.
-#[cfg(unix)]
-pub(super) fn shared_ends(before: &[u8], after: &[u8]) -> (usize, usize) {
-    // In blocks first: byte by byte takes as long as hashing the file.
-    const BLOCK: usize = 64;
-    let is_equal = |(left, right): &(&u8, &u8)| left == right;
+/// In blocks first: byte by byte takes as long as hashing the file.
+const BLOCK: usize = 64;
+
+/// How many bytes two versions share at their starts.
+pub(super) fn shared_start(before: &[u8], after: &[u8]) -> usize {
     let blocks = before.as_chunks::<BLOCK>().0.iter().zip(after.as_chunks::<BLOCK>().0);
-    let mut prefix = BLOCK * blocks.take_while(|(left, right)| left == right).count();
-    prefix += before[prefix..].iter().zip(&after[prefix..]).take_while(is_equal).count();
-    // The suffix must not overlap the prefix in the shorter version.
-    let (before, after) = (&before[prefix..], &after[prefix..]);
+    let shared = BLOCK * blocks.take_while(|(left, right)| left == right).count();
+    let bytes = before[shared..].iter().zip(&after[shared..]);
+    shared + bytes.take_while(|(left, right)| left == right).count()
+}
+
+/// How many bytes two versions share at their ends.
+pub(super) fn shared_end(before: &[u8], after: &[u8]) -> usize {
     let blocks = before.as_rchunks::<BLOCK>().1.iter().rev();
     let blocks = blocks.zip(after.as_rchunks::<BLOCK>().1.iter().rev());
-    let suffix = BLOCK * blocks.take_while(|(left, right)| left == right).count();
-    let bytes_before = before[..before.len() - suffix].iter().rev();
-    let bytes = bytes_before.zip(after[..after.len() - suffix].iter().rev());
-    (prefix, suffix + bytes.take_while(is_equal).count())
+    let shared = BLOCK * blocks.take_while(|(left, right)| left == right).count();
+    let bytes = before[..before.len() - shared].iter().rev();
+    let bytes = bytes.zip(after[..after.len() - shared].iter().rev());
+    shared + bytes.take_while(|(left, right)| left == right).count()
 }
 
 /// The first and the last line of `after` that `before` does not have; where lines were only removed,
 /// the last is the one before the first.
 pub fn changed_lines(before: &[u8], after: &[u8]) -> (usize, usize) {
-    fn lines(bytes: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
-        bytes.split_inclusive(|byte| *byte == b'\n')
+    let start = shared_start(before, after);
+    let start = memrchr(b'\n', &after[..start]).map_or(0, |end| end + 1);
+    let (old, new) = (&before[start..], &after[start..]);
+    let shared = shared_end(old, new);
+    let begins_line = |text: &[u8]| text.len() == shared || text[text.len() - shared - 1] == b'\n';
+    let mut end = new.len() - shared;
+    if !(begins_line(old) && begins_line(new)) {
+        end += memchr(b'\n', &new[end..]).map_or(shared, |end| end + 1);
     }
-    let (mut above, mut at) = (0, 0);
-    for (line, _) in lines(after).zip(lines(before)).take_while(|(new, old)| new == old) {
-        above += 1;
-        at += line.len();
-    }
-    let (old, new) = (&before[at..], &after[at..]);
-    let below = lines(old).rev().zip(lines(new).rev()).take_while(|(old, new)| old == new).count();
-    (above + 1, above + lines(new).count() - below)
+    let above = memchr_iter(b'\n', &after[..start]).count();
+    (above + 1, above + lines(&new[..end]).len())
 }
 
 #[cfg(test)]
