@@ -125,18 +125,23 @@ impl<'a> Call<'a> {
             return false;
         }
         let is_alone = !self.partners.iter().flatten().any(|&old| self.keeps(old));
+        let is_flat = self.new.len() > 1 && !self.new.iter().copied().filter(is_full).any(is_deep);
         let was_deep = self.partners[first].is_some_and(|old| is_deep(self.old[old]));
         let keeps_deep = |new: usize| {
             let is_kept = |old: usize| self.fates[old].0 == Fate::Kept;
             self.partners[new].is_some_and(is_kept) && is_deep(self.new[new])
         };
-        is_alone && self.old.iter().copied().filter(is_full).all(is_deep)
+        (is_alone || is_flat) && self.old.iter().copied().filter(is_full).all(is_deep)
             || was_deep && (first + 1..self.new.len()).any(keeps_deep)
     }
 
     /// Whether the call changes, removes or adds a line beside line `old`, blank lines aside.
     pub(super) fn changes_beside(&self, old: usize) -> bool {
-        let changes = |op: &LineOp| op.old_at().is_none_or(|old| !self.keeps(old));
+        let changes = |op: &LineOp| match *op {
+            LineOp::Keep(..) => false,
+            LineOp::Change(at, _) => self.fates[at].0 != Fate::Moved,
+            LineOp::Delete(_) | LineOp::Insert(_) => true,
+        };
         self.beside(old, changes) != (false, false)
     }
 

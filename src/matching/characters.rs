@@ -40,7 +40,10 @@ impl CharacterMap {
         }
         // `None` where the file has several texts for one of the call.
         let mut seen: Vec<(&str, Option<&str>)> = Vec::new();
-        for link in place.links.iter().filter(|link| link.is_pair()) {
+        let has_other_words =
+            |d: &Option<Difference>| matches!(d, Some(Difference::Words | Difference::Comment));
+        let links = place.links.iter().zip(differences);
+        for (link, _) in links.filter(|(link, d)| link.is_pair() && !has_other_words(d)) {
             let (quoted, there) = (call.old[link.old.start], link.text(file));
             let strays = UNSEEN.iter().filter(|c| quoted.contains(**c) && !there.contains(**c));
             let mut pairs = look_alikes(quoted, there);

@@ -16,29 +16,36 @@ const MAX_CELLS: usize = 250_000;
 /// The same for a table of similarities: to compare the words of two lines takes longer than to
 /// compare two keys.
 const MAX_SIMILARITY_CELLS: usize = MAX_CELLS / 25;
+/// How often what lies between pairs is searched for lines that occur once there. Without a limit,
+/// the work could be quadratic.
+const MAX_DEPTH: usize = 64;
 
 /// Indices of lines that are paired, in order on both sides.
 type Pairs = Vec<(usize, usize)>;
 
 /// Pairs of equal lines, in order on both sides, as many as the bounded search finds.
 pub(super) fn common_pairs(a: &[u64], b: &[u64]) -> Pairs {
-    trimmed(a, b, |a, b| {
-        with_more(unique_pairs(a, b), (a.len(), b.len()), |in_a, in_b| {
-            trimmed(&a[in_a], &b[in_b], longest_common_subsequence)
-        })
-    })
+    common_within(a, b, MAX_DEPTH)
 }
 
-/// The pairs of equal lines at both ends, and those that `between` finds in the rest.
-fn trimmed(a: &[u64], b: &[u64], between: impl Fn(&[u64], &[u64]) -> Pairs) -> Pairs {
+/// The same, with so many searches within the gaps of another at most.
+fn common_within(a: &[u64], b: &[u64], depth: usize) -> Pairs {
     let is_equal = |(a, b): &(&u64, &u64)| a == b;
     let head = a.iter().zip(b).take_while(is_equal).count();
-    let (x, y) = (&a[head..], &b[head..]);
-    let tail = x.iter().rev().zip(y.iter().rev()).take_while(is_equal).count();
-    let between = between(&x[..x.len() - tail], &y[..y.len() - tail]);
+    let (a, b) = (&a[head..], &b[head..]);
+    let tail = a.iter().rev().zip(b.iter().rev()).take_while(is_equal).count();
+    let (x, y) = (&a[..a.len() - tail], &b[..b.len() - tail]);
+    let unique = if depth > 0 { unique_pairs(x, y) } else { Pairs::new() };
+    let between = match unique.is_empty() {
+        true => longest_common_subsequence(x, y),
+        false => with_more(unique, (x.len(), y.len()), |in_x, in_y| {
+            common_within(&x[in_x], &y[in_y], depth - 1)
+        }),
+    };
     let mut out: Pairs = (0..head).map(|at| (at, at)).collect();
     out.extend(between.into_iter().map(|(in_x, in_y)| (head + in_x, head + in_y)));
-    out.extend((0..tail).rev().map(|at| (a.len() - 1 - at, b.len() - 1 - at)));
+    let (x_end, y_end) = (head + x.len(), head + y.len());
+    out.extend((0..tail).map(|at| (x_end + at, y_end + at)));
     out
 }
 
@@ -232,6 +239,23 @@ fn similar_pairs(old: &[&str], new: &[&str]) -> Pairs {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_are_kept_changed_deleted_and_added() {
+        let old = ["a", "let x = 1;", "b", "gone", "c"];
+        let new = ["a", "let x = 2;", "b", "  c", "d"];
+        assert_eq!(
+            line_ops(&old, &new),
+            [
+                LineOp::Keep(0, 0),
+                LineOp::Change(1, 1),
+                LineOp::Keep(2, 2),
+                LineOp::Delete(3),
+                LineOp::Change(4, 3),
+                LineOp::Insert(4),
+            ]
+        );
+    }
 
     #[test]
     fn many_equal_lines_take_linear_work() {

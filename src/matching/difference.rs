@@ -82,6 +82,7 @@ pub(super) fn is_made(file: &SourceFile<'_>, call: &Call<'_>, place: &Place, lin
     let new = call.successor(link.old.start).map(|new| call.new[new].trim());
     there != call.old[link.old.start].trim()
         && new == Some(there)
+        && there.contains(is_word_char)
         && !adds_at_edge(file, call, place, link)
 }
 
@@ -192,6 +193,7 @@ pub(super) fn is_misquoted_comment(
 pub(super) fn is_unknown_comment(file: &SourceFile<'_>, line: &str) -> bool {
     file.language.is_some_and(|language| language.is_code() && language.is_comment(line))
         && !line.trim_start().starts_with('*')
+        && !is_directive(line)
         && !file.keys().contains(&line_key(line))
 }
 

@@ -15,7 +15,6 @@ use std::ops::Range;
 use super::costs::NEW_OTHERWISE;
 use super::fold::is_word_char;
 use super::reading::{Seen, Signs, Undone};
-use super::shape::is_among;
 use super::source_file::SourceFile;
 use crate::edit::{Explanation, Rewrite};
 use crate::language::{Language, Lexed, TokenKind};
@@ -56,6 +55,9 @@ impl Escapes {
 
     /// Undoes them in the strings of a call, if `old` has some.
     pub(super) fn undo(self, old: &str) -> Option<Undone<'_>> {
+        if self.breaks == Breaks::Outside && has_break(old) {
+            return None;
+        }
         let undone = self.unescape(old);
         if undone == old {
             return None;
@@ -171,8 +173,11 @@ fn ends_code(line: &str) -> bool {
 
 /// Whether one of two neighbouring lines looks like a part of a line.
 fn is_part((above, below): (&str, &str)) -> bool {
+    let count = |marks: &str| above.chars().filter(|c| marks.contains(*c)).count();
     !ends_code(above)
-        && (words(below).nth(1).is_none() || above.ends_with('`') && below.starts_with('`'))
+        && (words(below).nth(1).is_none()
+            || count("([{") != count(")]}")
+            || above.ends_with('`') && below.starts_with('`'))
 }
 
 /// The characters that a text has as they are and escaped. A backslash is as it is if it forms no known
@@ -196,24 +201,33 @@ fn seen(text: &str) -> Seen {
     out
 }
 
-/// The lengths of the runs of backslashes.
+/// The lengths of the runs of backslashes that do not escape a quote.
 fn backslash_runs(text: &str) -> impl Iterator<Item = usize> {
     text.split_inclusive(|c| c != '\\').filter_map(|run| {
         let len = run.len() - run.trim_start_matches('\\').len();
-        (len > 0 && len < run.len()).then_some(len)
+        // The last of an odd number escapes the quote.
+        let escapes_quote = run.ends_with(QUOTES) && len % 2 == 1;
+        (len > 0 && len < run.len() && !escapes_quote).then_some(len)
     })
 }
 
-/// A `new_str` that is one line with escaped line breaks, where `old_str` has its lines as they are:
-/// without those outside of literals.
-pub(super) fn undo_in_new_only(old: &str, new: &str) -> Option<String> {
+/// The forms of a `new_str` that is one line with escaped line breaks, where `old_str` has its lines as
+/// they are: the breaks outside of literals undone, and if quotes are escaped as well, all escapes.
+pub(super) fn undo_in_new_only(old: &str, new: &str) -> Vec<String> {
     let breaks = Escapes::BREAKS.unescape(new);
     // Where old_str has such escapes, too, a line that both have shows that new_str has more of them.
     let old_has_escapes = old.contains("\\n") || old.contains("\\t");
-    let shares_line = || breaks.lines().any(|line| old.lines().any(|other| other == line));
-    let is_one_line = !has_break(new) && has_break(&breaks);
-    let is_clear = is_one_line && (!old_has_escapes || shares_line());
-    is_clear.then_some(breaks)
+    if has_break(new) || !has_break(&breaks) || old_has_escapes && !share_line(old, &breaks) {
+        return Vec::new();
+    }
+    let has_quote = QUOTES.iter().any(|quote| new.contains(&format!("\\{quote}")));
+    let all = Some(Escapes::ALL.unescape(new)).filter(|all| has_quote && *all != breaks);
+    [breaks].into_iter().chain(all).collect()
+}
+
+/// Whether two texts have a line with words in common.
+fn share_line(a: &str, b: &str) -> bool {
+    a.lines().filter(|line| line.contains(is_word_char)).any(|line| b.lines().any(|it| it == line))
 }
 
 /// Undoes one level of escaping for the wanted characters; perhaps only outside of what looks like a
@@ -221,6 +235,7 @@ pub(super) fn undo_in_new_only(old: &str, new: &str) -> Option<String> {
 fn unescape_chars(text: &str, only_outside: bool, is_wanted: impl Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut open: Option<char> = None;
+    let mut word = String::new();
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
         match c {
@@ -236,12 +251,19 @@ fn unescape_chars(text: &str, only_outside: bool, is_wanted: impl Fn(char) -> bo
                 next => out.extend([c].into_iter().chain(next)),
             },
             _ => {
+                // Behind a word it is one, but not behind the prefix of a literal.
+                let is_prefix = word.len() <= 2 && word.chars().all(|c| "rbfuRBFUL".contains(c));
+                let is_apostrophe = c == '\'' && !word.is_empty() && !is_prefix;
                 open = match open {
                     Some(quote) => Some(quote).filter(|quote| c != *quote && c != '\n'),
-                    None => Some(c).filter(|c| QUOTES.contains(c)),
+                    None => Some(c).filter(|c| QUOTES.contains(c) && !is_apostrophe),
                 };
                 out.push(c);
             }
+        }
+        match c.is_alphanumeric() {
+            true => word.push(c),
+            false => word.clear(),
         }
     }
     out
@@ -252,7 +274,7 @@ const STRICT: &str = "rust python javascript typescript go c c++ java kotlin dar
 
 /// Whether a language has no escapes outside of literals.
 pub(super) fn forbids_escapes(language: &Language) -> bool {
-    is_among(STRICT, language.name)
+    STRICT.split(' ').any(|name| name == language.name)
 }
 
 /// Whether a text has a line break that is written as `\\n`, outside of literals as far as the language
@@ -296,7 +318,8 @@ const QUOTES_IN_CODE: &str = "shell powershell perl make cmake dockerfile lisp v
 
 /// Whether a text has an escaped quote outside of literals, in a language that has none there.
 fn has_written_quote(language: Option<&'static Language>, text: &str) -> bool {
-    let is_other = |l: &&Language| l.is_code() && !is_among(QUOTES_IN_CODE, l.name);
+    let is_other =
+        |l: &&Language| l.is_code() && !QUOTES_IN_CODE.split(' ').any(|name| name == l.name);
     let Some(language) = language.filter(is_other) else { return false };
     let lexed = LazyCell::new(|| language.lex(text));
     text.match_indices('\\').any(|(at, _)| {
@@ -343,6 +366,14 @@ pub(super) fn review_escapes(
     if !has_escape(new) {
         return EscapeReview::Fine;
     }
+    // One line in place of several, with one of them behind a break: also a comment or a literal, which
+    // would take that break as it is, was not meant to have it.
+    let mut forms = undo_in_new_only(old, new);
+    forms.retain(|form| has_break(old) && share_line(old, form));
+    let all = forms.pop_if(|all| escape(all) == new);
+    if let Some(form) = all.or_else(|| forms.into_iter().next()) {
+        return EscapeReview::Proven(form);
+    }
     let Some(language) = file.language.filter(|l| forbids_escapes(l)) else {
         let has_new = |check: fn(Option<&'static Language>, &str) -> bool| {
             check(file.language, new) && !check(file.language, file.text)
@@ -358,11 +389,18 @@ pub(super) fn review_escapes(
     {
         return EscapeReview::Fine;
     }
-    review(language, new, [&file.text[..place.start], &file.text[place.end..]])
+    let may_be_proven = file.lexed().is_some_and(Lexed::is_well_formed);
+    let around = [&file.text[..place.start], &file.text[place.end..]];
+    review(language, new, around, may_be_proven)
 }
 
 /// Reviews `new` between the texts above and below it.
-fn review(language: &Language, new: &str, [above, below]: [&str; 2]) -> EscapeReview {
+fn review(
+    language: &Language,
+    new: &str,
+    [above, below]: [&str; 2],
+    may_be_proven: bool,
+) -> EscapeReview {
     let is_clean = |new: &str, must_be_whole: bool| {
         let text = [above, new, below].concat();
         let lexed = language.lex(&text);
@@ -372,7 +410,7 @@ fn review(language: &Language, new: &str, [above, below]: [&str; 2]) -> EscapeRe
     if is_clean(new, false) {
         return EscapeReview::Fine;
     }
-    if may_be_markup(language, new) {
+    if !may_be_proven || may_be_markup(language, new) {
         return EscapeReview::Suspicious;
     }
     // Breaks outside of literals are all that a language forbids, if the quotes are bare.
@@ -419,7 +457,7 @@ pub(super) fn review_file_escapes(
     content: &str,
 ) -> EscapeReview {
     match language.filter(|language| forbids_escapes(language)) {
-        Some(language) if has_escape(content) => review(language, content, ["", ""]),
+        Some(language) if has_escape(content) => review(language, content, ["", ""], true),
         None if has_written_break(language, content) => EscapeReview::Suspicious,
         _ => EscapeReview::Fine,
     }

@@ -13,7 +13,6 @@ use memchr::memmem::{self, Finder};
 use super::costs::PLAIN_SHARE;
 use super::fold::is_word_char;
 use super::indent::{TAB_WIDTH, columns, depth, unindented};
-use super::shape::is_among;
 use super::source_file::SourceFile;
 use super::weigh::letters;
 use super::{Explained, Verdict, escapes, indent_of, made, placeholder, reading, refuse};
@@ -36,9 +35,16 @@ pub(super) fn decide(request: &EditRequest, file: &SourceFile<'_>) -> Option<Ver
     if ranges.is_empty() {
         return None;
     }
-    let chosen = match occurrences_in_any_breaks(file.text, old) {
-        Some(all) if all.len() > ranges.len() => choose(request, file, all, None),
-        _ => choose(request, file, ranges, Some(&finder)),
+    let all = occurrences_in_any_breaks(file.text, old).filter(|all| *all != ranges);
+    let chosen = match all {
+        // The text begins again before it ends, with other breaks.
+        Some(all) if all.len() == 1 => {
+            let number = |range: &Range<usize>| file.snapshot.lines().number_at(range.start);
+            let lines: Vec<usize> = all.iter().chain(&ranges).map(number).collect();
+            Err(refuse::wrong_count(request, &lines, true))
+        }
+        Some(all) => choose(request, file, all, None),
+        None => choose(request, file, ranges, Some(&finder)),
     };
     Some(match chosen {
         Ok(ranges) => replace(request, file, &ranges),
@@ -252,12 +258,22 @@ fn find_applied_edit(
     file: &SourceFile<'_>,
     ranges: &[Range<usize>],
 ) -> Option<usize> {
-    let offsets: Vec<usize> = new.match_indices(old).take(1_000).map(|(at, _)| at).collect();
+    // Blank lines at its ends that the edit takes away may be there once more.
+    let is_break = |c| matches!(c, '\r' | '\n');
+    let begins = |text: &str| text.len() - text.trim_start_matches(is_break).len();
+    let ends = |text: &str| text.len() - text.trim_end_matches(is_break).len();
+    let core = old.trim_matches(is_break);
+    let takes_away = (begins(new) < begins(old) || ends(new) < ends(old))
+        && !core.is_empty()
+        && new.trim_matches(is_break) != core;
+    let (shift, quoted) = if takes_away { (begins(old), core) } else { (0, old) };
+    let offsets: Vec<usize> = new.match_indices(quoted).take(1_000).map(|(at, _)| at).collect();
     let is_shifted = |range: &Range<usize>| {
         stands_shifted(old, new, file, range) && made::is_telling(file, old, new)
     };
     ranges.iter().take(MAX_CHECKED).find_map(|range| {
-        let mut starts = offsets.iter().filter_map(|offset| range.start.checked_sub(*offset));
+        let mut starts =
+            offsets.iter().filter_map(|offset| (range.start + shift).checked_sub(*offset));
         let start = starts
             .find(|at| file.text.as_bytes()[*at..].starts_with(new.as_bytes()))
             .or_else(|| is_shifted(range).then_some(range.start))?;
@@ -317,7 +333,7 @@ fn mends_structure(old: &str, new: &str, file: &SourceFile<'_>, range: &Range<us
         let first = words.next().unwrap_or_default();
         first != "end"
             && !words.any(|word| word == "end")
-            && (is_among(BLOCK_WORDS, first)
+            && (BLOCK_WORDS.split(' ').any(|word| word == first)
                 || line.ends_with(" do")
                 || line.ends_with('|') && line.contains(" do |"))
     };

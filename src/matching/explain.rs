@@ -97,10 +97,12 @@ pub(super) fn explain(file: &SourceFile<'_>, reading: &Rc<Reading>) -> Found {
     for made in out.list.extract_if(.., |e| forbidden::beside(file, &call, &e.lines)) {
         out.forbidden.push((Forbidden::AddedTwice, made.lines));
     }
+    // The line break after the last line is that of a line of the file.
+    let is_line = call.ends_with_newline && call.old.len() == 1;
     let has_text = |line: &str| !line.trim().is_empty();
     let (first, last) = (call.old[0], call.old[call.old.len() - 1]);
     let edges = Edges {
-        may_begin_inside: !reading.whole_lines && has_text(first),
+        may_begin_inside: !reading.whole_lines && !is_line && has_text(first),
         may_end_inside: !reading.whole_lines && !call.ends_with_newline && has_text(last),
     };
     let found = places(file, &call, edges);

@@ -172,6 +172,12 @@ fn begins_regex(before: &[Canonical], after: Option<&Canonical>) -> bool {
         && after.is_some_and(|c| !matches!(c.char, '/' | '*') && !c.char.is_whitespace())
 }
 
+/// Whether an apostrophe opens a literal: not inside a word, but behind `f`, `b` or `rb`.
+fn opens_literal(before: &[Canonical]) -> bool {
+    let mut word = before.iter().rev().map(|c| c.char).take_while(|c| is_word_char(*c));
+    word.by_ref().take(2).all(|c| "bfruBFRU".contains(c)) && word.next().is_none()
+}
+
 /// String literals that open and close on this line, quotes included, as index ranges.
 fn literals(chars: &[Canonical]) -> Vec<Range<usize>> {
     let mut out = Vec::new();
@@ -182,8 +188,9 @@ fn literals(chars: &[Canonical]) -> Vec<Range<usize>> {
     while at < chars.len() {
         let quote = chars[at].char;
         let opens = match quote {
-            '"' | '`' | '\'' => true,
+            '"' | '`' => true,
             '/' => begins_regex(&chars[..at], chars.get(at + 1)),
+            '\'' => opens_literal(&chars[..at]),
             _ => false,
         };
         at += 1;

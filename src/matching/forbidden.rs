@@ -126,7 +126,7 @@ pub(super) fn other_closer(file: &SourceFile<'_>, call: &Call<'_>, place: &Place
         let (above, below) = call.cuts_beside(old);
         // What is added above several of them is above them all.
         let is_above_all = old < last.old.start && call.adds_beside(old).0;
-        below || above && !is_above_all
+        !call.keeps(old) || below || above && !is_above_all
     });
     let mut below = (last.lines.end..file.lines().len()).filter(|&line| !file.is_blank(line));
     let words = pairs.map(|link| (call.old[link.old.start], file.body(link.lines.start)));
@@ -171,20 +171,23 @@ pub(super) fn quotes(
 ) -> bool {
     // There, single quotes make a character or nothing.
     const STRICT: &str = "json rust go c c++ objective-c java c# kotlin swift scala zig";
+    fn quotes_of(text: &str) -> impl Iterator<Item = char> {
+        text.chars().filter(|c| QUOTES.contains(c))
+    }
+    if !file.language.is_some_and(|language| is_among(STRICT, language.name)) {
+        return false;
+    }
+    let mut other = Vec::new();
     let links = place.links.iter().zip(differences);
-    let links = links.filter(|(_, d)| **d == Some(Difference::Punctuation)).map(|(link, _)| link);
-    let is_other = |quote: char| {
-        let has_only_call = |link: &Link| {
-            call.old[link.old.start].contains(quote) && !link.text(file).contains(quote)
-        };
-        let count = |line: &str| line.matches(quote).count();
-        let adds = |new: usize| {
-            count(call.new[new]) > call.partner(new).map_or(0, |old| count(call.old[old]))
-        };
-        links.clone().any(has_only_call) && (0..call.new.len()).any(adds)
-    };
-    file.language.is_some_and(|language| is_among(STRICT, language.name))
-        && QUOTES.iter().any(|quote| is_other(*quote))
+    for (link, _) in links.filter(|(_, d)| **d == Some(Difference::Punctuation)) {
+        let pairs = quotes_of(call.old[link.old.start]).zip(quotes_of(link.text(file)));
+        other.extend(pairs.filter(|(sent, there)| sent != there).map(|(sent, _)| sent));
+    }
+    let count = |line: &str| line.matches(&other[..]).count();
+    (0..call.new.len()).any(|new| {
+        let before = call.partner(new).map_or(0, |old| count(call.old[old]));
+        count(call.new[new]) > before
+    })
 }
 
 /// Lines that only `new_str` has do not begin with the marks of a diff at the margin, where the text
@@ -309,6 +312,7 @@ pub(super) fn breaks_freely(language: &Language, text: &str) -> bool {
             let in_code_block =
                 !is_python && (above.ends_with(['{', ';']) || below.starts_with('}'));
             let in_brackets = opened > closed || below.starts_with([')', ']', '}']);
-            in_brackets && !in_code_block || goes_on || opens || follows_block
+            let is_open = in_brackets && !in_code_block || above.ends_with('\\');
+            is_open || goes_on || opens || follows_block
         })
 }

@@ -127,6 +127,12 @@ impl IndentRule {
         let keeps_width = self.unit == UnitChange::Keep && widths_differ;
         is_whole(&self.added) && is_whole(&self.removed) && !keeps_width
     }
+
+    /// The size of the mistake that the rule undoes; a smaller mistake is likelier.
+    fn cost(&self) -> (bool, bool) {
+        let shifts = !(self.added.is_empty() && self.removed.is_empty());
+        (shifts, self.unit != UnitChange::Keep)
+    }
 }
 
 /// The width of a level of indentation, in spaces, as far as it is known.
@@ -169,6 +175,7 @@ impl LevelWidths {
         let (sent, there) = (indent_of(sent), indent_of(there));
         let level = |indent: &str, unit: Option<usize>| match indent.bytes().all(|b| b == b'\t') {
             true => Some(indent.len()),
+            false if indent.bytes().any(|b| b != b' ') => None,
             false => unit.filter(|it| indent.len().is_multiple_of(*it)).map(|it| indent.len() / it),
         };
         let level_sent = level(sent, self.call);
@@ -241,13 +248,15 @@ pub(super) fn fit(
     if depth(from) > depth(to) || others.iter().all(|(from, _)| from.is_empty()) {
         return (Vec::new(), false);
     }
-    let rules = fit_rules(others, levels_after_first);
+    let file_has_tabs = pairs.iter().any(|(_, to)| to.contains('\t'));
+    let call = levels_after_first.call.or(levels.call.filter(|_| file_has_tabs));
+    let rules = fit_rules(others, LevelWidths { call, ..levels_after_first });
     let is_lost = !rules.is_empty();
     (rules, is_lost)
 }
 
-/// The rules that explain all pairs. One that does not map whole levels to whole levels counts only if
-/// there is no other.
+/// The rules that explain all pairs, likeliest first. A rule that does not map whole levels to whole
+/// levels counts only if there is no other.
 fn fit_rules(pairs: &[Pair<'_>], levels: LevelWidths) -> Vec<IndentRule> {
     let units = unit_changes(pairs, levels).into_iter();
     let mut out: Vec<IndentRule> = units.filter_map(|unit| IndentRule::of(pairs, unit)).collect();
@@ -267,6 +276,11 @@ fn fit_rules(pairs: &[Pair<'_>], levels: LevelWidths) -> Vec<IndentRule> {
     };
     if out.iter().any(uses_known_width) {
         out.retain(uses_known_width);
+    }
+    out.sort_by_key(IndentRule::cost);
+    // If no change is needed, the other rules are dropped.
+    if out.first().is_some_and(|rule| rule.cost() == (false, false)) {
+        out.truncate(1);
     }
     out
 }
@@ -294,7 +308,8 @@ fn unit_changes(pairs: &[Pair<'_>], levels: LevelWidths) -> Vec<UnitChange> {
         (false, false) => {
             let common = |indents: &[&str]| common_divisor(indents.iter().map(|i| i.len()));
             let from = levels.call.or(levels.tentative).or_else(|| common(&from));
-            if let (Some(from), Some(to)) = (from, levels.file)
+            let to = levels.file.or_else(|| common(&to));
+            if let (Some(from), Some(to)) = (from, to)
                 && from != to
                 && (from > 1 || pairs.len() > 2)
             {

@@ -67,9 +67,15 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
         let says = |line: &NewLine<'_>| line.says.unwrap_or(Frame::Call);
         out.push(map(how, &says, &mapped, is_guess));
     }
+    let leaves_place = lines.full().any(|line| {
+        line.old.is_none()
+            && !line.is_unmapped
+            && depth(line.sent) < lines.outermost()
+            && !belongs_at_margin(file, call, line.at)
+    });
     let how = "new lines indented as they were sent";
     let frame = |line: &NewLine<'_>| if line.keeps_depth() { Frame::Call } else { Frame::File };
-    out.push(map(how, &frame, &mapped, is_guess));
+    out.push(map(how, &frame, &mapped, is_guess || leaves_place));
     if let Some(first) = lines.lost_first() {
         let how = "new lines indented as they were sent, but for the first";
         let mut but_first = map(how, &|_| Frame::File, &mapped, lines.code[0].is_right());
@@ -78,6 +84,7 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
     }
     let leaves_wrong = |pair: &Pair<'_>| call.fate(pair.old) == Fate::Kept && !pair.is_right();
     let is_guess = moves_wrong
+        || leaves_place
         || lines.code.iter().any(leaves_wrong)
         || lines.moves_everything()
         || call.rescales() && !lines.shared.iter().any(|shared| shared.new == shared.there);
@@ -104,20 +111,27 @@ impl Pair<'_> {
     }
 }
 
-/// The lines of a call that are equal to those of the file but for their form, in order.
+/// The lines of a call that are paired with lines of the file, in order: the equal ones, if there are some.
 fn pairs<'p>(file: &SourceFile<'p>, call: &Call<'p>, place: &Place) -> Vec<Pair<'p>> {
-    let pair = |link: &Link| {
+    let is_paired = |link: &&Link| {
+        (link.is_pair() || link.kind == LinkKind::Reflowed)
+            && !call.old[link.old.start].trim().is_empty()
+            && link.starts_line(file)
+    };
+    let (mut out, mut unlike) = (Vec::new(), Vec::new());
+    for link in place.links.iter().filter(is_paired) {
         let (old, line) = (link.old.start, link.lines.start);
         let is_equal = link.kind == LinkKind::Reflowed
-            || link.is_pair()
-                && (!link.ends_line(file) || line_key(call.old[old]) == file.keys()[line]);
-        if !is_equal || call.old[old].trim().is_empty() || !link.starts_line(file) {
-            return None;
-        }
+            || !link.ends_line(file)
+            || line_key(call.old[old]) == file.keys()[line];
+        let in_literal = is_equal && file.begins_in_literal(line);
         let (sent, there) = (indent_of(call.old[old]), indent_of(file.body(line)));
-        Some(Pair { old, line, sent, there, in_literal: file.begins_in_literal(line) })
-    };
-    let mut out: Vec<Pair<'p>> = place.links.iter().filter_map(pair).collect();
+        let pairs = if is_equal { &mut out } else { &mut unlike };
+        pairs.push(Pair { old, line, sent, there, in_literal });
+    }
+    if out.is_empty() {
+        return unlike;
+    }
     // Where code shows no mistake, literals may.
     if out.iter().all(|pair| pair.in_literal || pair.is_right()) {
         out.iter_mut().for_each(|pair| pair.in_literal = false);
@@ -280,6 +294,11 @@ impl<'p> Lines<'p> {
         self.new.iter().filter(|line| !line.is_blank)
     }
 
+    /// How deep the place is where it is least deep.
+    fn outermost(&self) -> usize {
+        self.code.iter().map(|pair| depth(pair.there)).min().unwrap_or(0)
+    }
+
     /// Whether a line of `new_str` says that it has this indentation.
     fn says(&self, frame: Frame) -> bool {
         self.new.iter().any(|line| line.says == Some(frame))
@@ -368,11 +387,15 @@ impl<'p> Lines<'p> {
             return (above.or(below).unwrap_or(target).to_owned(), is_shown);
         }
         let beside = |near: &Pair<'p>| {
-            let deeper = sent.strip_prefix(near.sent)?;
-            let is_shown = rule.is_some()
-                || line.old.is_none() && near.is_right() && !near.sent.is_empty()
-                || self.levels.are_known(deeper);
-            Some((near.there.to_owned() + &self.levels.scale(deeper), is_shown))
+            if let Some(deeper) = sent.strip_prefix(near.sent) {
+                let is_shown = rule.is_some()
+                    || line.old.is_none() && near.is_right() && !near.sent.is_empty()
+                    || self.levels.are_known(deeper);
+                return Some((near.there.to_owned() + &self.levels.scale(deeper), is_shown));
+            }
+            let step = self.levels.scale(near.sent.strip_prefix(sent)?);
+            let indent = near.there.get(..near.there.len().checked_sub(step.len())?)?;
+            Some((indent.to_owned(), rule.is_some()))
         };
         let is_moved =
             |pair: &&Pair<'p>| self.call.fate(pair.old) == Fate::Moved && !pair.sent.is_empty();
@@ -420,7 +443,7 @@ impl<'p> Lines<'p> {
     fn shared(&self) -> Vec<Shared<'p>> {
         let shared = |line: &NewLine<'p>| {
             let is_lost = |pair: &Pair<'p>| self.lost.is_some_and(|lost| lost.old == pair.old);
-            let pair = line.pair.filter(|pair| !is_lost(pair))?;
+            let pair = line.pair.filter(|pair| !pair.in_literal && !is_lost(pair))?;
             Some(Shared { at: line.at, old: pair.sent, new: line.sent, there: pair.there })
         };
         let mut out: Vec<Shared<'p>> = self.full().filter_map(shared).collect();
@@ -452,7 +475,7 @@ impl<'p> Lines<'p> {
     }
 
     /// What it costs that the lines of `new_str` have the indentation of these, beside the rule: the runs of
-    /// lines that the call then moves, and a mistake of `old_str` alone.
+    /// lines that the call then moves, of which three count at most, and a mistake of `old_str` alone.
     fn price(&self, frames: &[Frame]) -> f64 {
         let has = |frame| self.full().any(|line| frames[line.at] == frame);
         let adds_wrong = |line: &NewLine<'_>| line.old.is_none() && line.says == Some(Frame::Call);
@@ -471,7 +494,7 @@ impl<'p> Lines<'p> {
         let count = self.shared.len().saturating_sub(usize::from(is_mixed));
         let mut steps: Vec<isize> = self.shared[..count].iter().map(step).collect();
         steps.dedup();
-        let runs: f64 = steps.iter().filter(|step| **step != 0).map(|_| 1.0).sum();
+        let runs: f64 = steps.iter().filter(|step| **step != 0).take(3).map(|_| 1.0).sum();
         // Where whose indentation it is changes, that is a move, too.
         MOVED * (runs + f64::from(is_mixed)) + AS_SENT * f64::from(is_unlike)
     }

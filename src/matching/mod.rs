@@ -227,7 +227,7 @@ fn decide_unbounded(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
         let request = EditRequest { old: old.to_owned(), new: new.to_owned(), ..request.clone() };
         return decide_unbounded(&request, snapshot);
     }
-    let file = SourceFile::new(snapshot, request.language);
+    let file = SourceFile::new(snapshot, request.language).for_call(&request.old, &request.new);
     let exact = exact::decide(request, &file).or_else(|| exact_but_line_endings(request, &file));
     if let Some(verdict) = exact {
         return verdict;

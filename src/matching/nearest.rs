@@ -134,7 +134,15 @@ impl<'a, 't> Search<'a, 't> {
             }
         }
         let by_votes = |a: &(isize, f64), b: &(isize, f64)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
-        let mut ranked: Vec<(isize, f64)> = votes.into_iter().collect();
+        let mut ranked: Vec<(isize, f64)> = votes.iter().map(|(at, votes)| (*at, *votes)).collect();
+        ranked.sort_unstable_by(by_votes);
+        ranked.truncate(4 * MAX_REGIONS);
+        // Added and removed lines move the lines below them, so neighbouring starts vote together.
+        let reach = (self.text.len() / 8).clamp(1, 12).cast_signed();
+        for (start, total) in &mut ranked {
+            let neighbours = (-reach..=reach).filter(|offset| *offset != 0);
+            *total += neighbours.filter_map(|by| votes.get(&(*start + by))).sum::<f64>() * 0.5;
+        }
         ranked.sort_unstable_by(by_votes);
         ranked.truncate(MAX_REGIONS);
         let mut out: Vec<isize> = ranked.into_iter().map(|(start, _)| start).collect();
@@ -203,8 +211,10 @@ impl<'a, 't> Search<'a, 't> {
         let window: Vec<usize> = lines.filter(|&at| file.keys()[at] != BLANK_LINE_KEY).collect();
         let window_keys: Vec<u64> = window.iter().map(|&at| file.keys()[at]).collect();
         let mut paired: Vec<Option<usize>> = vec![None; self.full.len()];
-        for (a, b) in diff::common_pairs(&self.keys, &window_keys) {
-            paired[a] = Some(b);
+        let equal_pairs = diff::common_pairs(&self.keys, &window_keys);
+        // Pairs without a word prove nothing: brackets belong to some other code.
+        if equal_pairs.iter().any(|(a, _)| text[self.full[*a]].contains(is_word_char)) {
+            equal_pairs.into_iter().for_each(|(a, b)| paired[a] = Some(b));
         }
         self.pair_similar_lines(&window, &mut paired, start);
         let mut pairs = vec![None; text.len()];
@@ -215,12 +225,20 @@ impl<'a, 't> Search<'a, 't> {
             total += weight;
             let Some(place) = pair.map(|b| window[b]) else { continue };
             pairs[at] = Some(place);
-            similar += weight * similarity(line, file.body(place).trim());
+            let body = file.body(place).trim();
+            similar += weight
+                * match text.len() {
+                    1 => partial_similarity(line, body),
+                    _ => line_similarity(file, line, body),
+                };
             equal += usize::from(file.keys()[place] == *key);
         }
         let first = *paired.iter().flatten().min()?;
         let last = *paired.iter().flatten().max()?;
-        let score = similar / total;
+        // Lines that only the file has lower the score a little.
+        let len = last - first + 1;
+        let penalty = float(len.saturating_sub(self.full.len())) / float(len) * 0.1;
+        let score = (similar / total - penalty).max(0.0);
         let lines = self.with_split_lines(&pairs, window[first]..window[last] + 1);
         Some(Region { lines, pairs, score, equal })
     }
@@ -255,7 +273,9 @@ impl<'a, 't> Search<'a, 't> {
                 let Some(left) = self.pairs_left.checked_sub(free.len()) else { return };
                 self.pairs_left = left;
                 let most_similar = free
-                    .map(|b| (similarity(line, self.file.body(window[b]).trim()), b))
+                    .map(|b| {
+                        (line_similarity(self.file, line, self.file.body(window[b]).trim()), b)
+                    })
                     .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
                 if let Some((score, b)) = most_similar
                     && (score >= MIN_PAIR_SIMILARITY || self.full.len() == 1)
@@ -290,6 +310,46 @@ impl<'a, 't> Search<'a, 't> {
         let end = lines.end + below.take_while(&mut takes).count();
         lines.start - above.take_while(takes).count()..end
     }
+}
+
+/// How similar two lines are, from 0 to 1; a comment at their ends counts little.
+fn line_similarity(file: &SourceFile<'_>, a: &str, b: &str) -> f64 {
+    let whole = similarity(a, b);
+    let Some(language) = file.language.filter(|_| whole < 0.9) else { return whole };
+    let commented = |line: &str| language.comment_openers().any(|mark| line.contains(mark));
+    if !commented(a) && !commented(b) {
+        return whole;
+    }
+    let (a, b) = (language.strip_trailing_comment(a), language.strip_trailing_comment(b));
+    if a.is_empty() || b.is_empty() { whole } else { whole.max(0.9 * similarity(a, b)) }
+}
+
+/// How similar a text is to a line or to the most similar part of it, from 0 to 1.
+fn partial_similarity(a: &str, b: &str) -> f64 {
+    let whole = similarity(a, b);
+    let (a, b): (Vec<char>, Vec<char>) =
+        (a.chars().collect(), b.chars().take(MAX_LINE_CHARS).collect());
+    if b.len() <= a.len() || a.len() > MAX_LINE_CHARS / 2 {
+        return whole;
+    }
+    if budget::spend(a.len() * b.len()).is_err() {
+        return 0.0;
+    }
+    // A Levenshtein distance that costs nothing before and after the matched part of `b`.
+    let mut above: Vec<usize> = vec![0; b.len() + 1];
+    let mut row = above.clone();
+    for (i, x) in a.iter().enumerate() {
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = above[j] + usize::from(x != y);
+            row[j + 1] = replaced.min(above[j + 1] + 1).min(row[j] + 1);
+        }
+        std::mem::swap(&mut above, &mut row);
+    }
+    let edits = above.into_iter().min().unwrap_or(a.len());
+    let within = 1.0 - float(edits) / float(a.len().max(1));
+    // A match with a part of a line counts a little less than one with the whole line.
+    whole.max(within * 0.97)
 }
 
 /// How similar two texts are by their letters, from 0 to 1.

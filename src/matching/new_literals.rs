@@ -11,9 +11,11 @@ use crate::language::{Language, TokenKind};
 /// gives their white space meaning, so they are as they were sent.
 pub(super) fn heredoc_lines(file: &SourceFile<'_>, new: &[&str]) -> Vec<usize> {
     const WITH_HEREDOCS: &str = "yaml shell ruby perl php dockerfile make terraform";
-    if !file.language.is_some_and(|language| is_among(WITH_HEREDOCS, language.name)) {
+    let Some(language) = file.language.filter(|it| is_among(WITH_HEREDOCS, it.name)) else {
         return Vec::new();
-    }
+    };
+    // In YAML the lines are inside a block of their own, which has its depth.
+    let in_block = language.name == "yaml";
     let (mut out, mut at) = (Vec::new(), 0);
     while at < new.len() {
         let opener = new[at];
@@ -21,7 +23,10 @@ pub(super) fn heredoc_lines(file: &SourceFile<'_>, new: &[&str]) -> Vec<usize> {
         let Some(word) = heredoc_word(opener) else { continue };
         let ends = |line: &&str| line.trim().trim_end_matches([';', ',', ')']) == word;
         let Some(len) = new[at..].iter().position(ends) else { continue };
-        if depth(new[at + len]) < depth(opener) || indent_of(opener).is_empty() {
+        let end = new[at + len];
+        if depth(end) < depth(opener)
+            || !in_block && (indent_of(opener).is_empty() || indent_of(end).contains('\t'))
+        {
             out.extend(at..=at + len);
         }
         at += len + 1;
@@ -69,6 +74,9 @@ fn long_literal_lines(language: &Language, new: &[&str]) -> Vec<(usize, usize)> 
         "shell" | "r" | "scala" | "lisp" => &[("\"\"\"", "\"\"\""), ("\"", "\"")],
         _ => &[],
     };
+    let last = |close: &str| new.iter().rposition(|line| line.contains(close));
+    let marks = marks.iter().filter_map(|(mark, close)| Some((*mark, *close, last(close)?)));
+    let marks: Vec<(&str, &str, usize)> = marks.collect();
     let (mut out, mut open) = (Vec::new(), None);
     for (at, line) in new.iter().enumerate() {
         if let Some((opener, close)) = open {
@@ -76,13 +84,17 @@ fn long_literal_lines(language: &Language, new: &[&str]) -> Vec<(usize, usize)> 
             open = open.filter(|_| !line.contains(close));
             continue;
         }
-        let code = language.strip_trailing_comment(line);
+        // A quote in other quotes opens nothing.
+        let code = language.strip_trailing_comment(line).replace("'\"'", "");
         let count = |mark: &str| code.matches(mark).count();
-        let opens = |(mark, close): &&(&str, &str)| match mark == close {
-            true => (count(mark) - count(&format!("\\{mark}"))) % 2 == 1,
-            false => code.split_once(mark).is_some_and(|(_, rest)| !rest.contains(close)),
+        let opens = |(mark, close, last): &&(&str, &str, usize)| {
+            let is_open = match mark == close {
+                true => (count(mark) - count(&format!("\\{mark}"))) % 2 == 1,
+                false => code.split_once(mark).is_some_and(|(_, rest)| !rest.contains(close)),
+            };
+            at < *last && is_open && !language.is_comment(line)
         };
-        open = marks.iter().find(opens).map(|(_, close)| (at, *close));
+        open = marks.iter().find(opens).map(|(_, close, _)| (at, *close));
     }
     out
 }

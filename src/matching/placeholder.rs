@@ -35,6 +35,9 @@ pub(super) fn is_placeholder(line: &str) -> bool {
     if words.is_empty() {
         return has_dots && (comment.is_some() || inner.len() <= 4);
     }
+    if has_dots && words == "rest" {
+        return true;
+    }
     let has_phrase = PHRASES.iter().any(|phrase| words.contains(phrase));
     // Without dots, a comment is a placeholder only if it says nothing else.
     let says_nothing_else = || {
@@ -113,7 +116,10 @@ pub(super) fn introduced<'a>(old: &str, new: &'a str, file: &SourceFile<'_>) -> 
         |line: &&str| !line.trim().is_empty() && !is_bare(line) && !is_between_dots(line.trim());
     let [before, after] = [old, new].map(|text| text.lines().filter(is_full).count());
     let leaves_out = after < before;
-    let is_placeholder = |line: &str| is_placeholder(line) || leaves_out && is_between_dots(line);
+    let is_placeholder = |line: &str| {
+        is_placeholder(line) && (is_code || line.contains(char::is_alphabetic))
+            || leaves_out && is_between_dots(line)
+    };
     let is_unknown = |line: &&str| is_placeholder(line) && !file.text.contains(line);
     let old_lines = || old.lines().map(str::trim);
     if language == "python"
@@ -147,4 +153,39 @@ fn dots_beside_code(text: &str) -> Option<&str> {
         is_bare(lines[*at]) && beside.filter_map(|other| lines.get(other)).any(is_sibling)
     };
     (0..lines.len()).find(is_filler).map(|at| lines[at].trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_are_distinguished_from_code() {
+        for line in [
+            "// ... existing code ...",
+            "# … rest of the function …",
+            "/* ... */",
+            "...",
+            "    // rest of the code unchanged",
+            "<!-- ... existing markup ... -->",
+            "{/* ... rest of component ... */}",
+            "[... rest of code ...]",
+            "# ... (unchanged)",
+            "// all the other methods are unchanged",
+        ] {
+            assert!(is_placeholder(line), "{line}");
+        }
+        for line in [
+            "f(...args)",
+            "// wait...",
+            "// keep existing users on the old plan",
+            "let rest = [...existing];",
+            "x = 1",
+            "",
+            "/// type that can have a reply; the reply should be omitted.",
+            "// remove the existing index before it is built again",
+        ] {
+            assert!(!is_placeholder(line), "{line}");
+        }
+    }
 }

@@ -23,6 +23,12 @@ const RARITY: f64 = 0.3;
 const SAME_INDENTATION: f64 = 0.1;
 /// Regions whose ranks differ by less are equally near.
 const MIN_LEAD: f64 = 0.05;
+/// If the text has clues to both of two regions, they are equally near unless their ranks differ by
+/// this much.
+const MIN_LEAD_IF_MIXED: f64 = 0.25;
+/// The text has clues to both of two regions if the clues that only the second has weigh at least this
+/// share of those that only the first has.
+const MIXED_SHARE: f64 = 0.4;
 /// The weight of a line that the file has once.
 const LINE_WEIGHT: usize = 6;
 /// The highest weight of a word that the file has once; of a shorter word it is the length.
@@ -46,28 +52,38 @@ impl Ranking {
     }
 }
 
+/// The keys of the lines and words that a region shares with the text. They are sorted, so that the
+/// sum of their weights is the same in each run.
+type Clues = BTreeSet<u64>;
+
 /// Ranks the regions most similar to a text.
 pub(super) fn rank(file: &SourceFile<'_>, text: &[&str], max_count: usize) -> Ranking {
     let weights = clue_weights(file, text);
     let total = weights.values().sum::<f64>().max(1.0);
+    let weigh = |clues: &Clues| clues.iter().map(|clue| weights[clue]).sum::<f64>();
     let ranked = regions(file, text).into_iter().map(|region| {
         let clues = clues_of(file, &region.lines, &weights);
         let indentation = same_indentation_share(file, text, &region);
-        let rank = region.score + RARITY * clues / total + SAME_INDENTATION * indentation;
-        (rank, region)
+        let rank = region.score + RARITY * weigh(&clues) / total + SAME_INDENTATION * indentation;
+        (rank, clues, region)
     });
-    let mut ranked: Vec<(f64, Region)> = ranked.collect();
-    ranked.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    let is_equally_near = |(rank, _): &&(f64, Region)| *rank > ranked[0].0 - MIN_LEAD;
+    let mut ranked: Vec<(f64, Clues, Region)> = ranked.collect();
+    ranked.sort_by(|(a, ..), (b, ..)| b.total_cmp(a));
+    let is_equally_near = |(rank, clues, _): &&(f64, Clues, Region)| {
+        let (best_rank, best_clues, _) = &ranked[0];
+        let only_other_has = weigh(&(clues - best_clues));
+        let only_best_has = weigh(&(best_clues - clues));
+        let is_mixed = only_other_has > 0.0 && only_other_has >= MIXED_SHARE * only_best_has;
+        *rank > best_rank - if is_mixed { MIN_LEAD_IF_MIXED } else { MIN_LEAD }
+    };
     let equally_near = ranked.iter().take_while(is_equally_near).count();
-    let regions = ranked.into_iter().take(max_count).map(|(_, region)| region).collect();
+    let regions = ranked.into_iter().take(max_count).map(|(_, _, region)| region).collect();
     Ranking { regions, equally_near }
 }
 
-/// The weight of the lines and words that some lines of the file share with the text.
-fn clues_of(file: &SourceFile<'_>, lines: &Range<usize>, weights: &BTreeMap<u64, f64>) -> f64 {
-    // They are sorted, so that the sum is the same in each run.
-    let mut clues = BTreeSet::new();
+/// The clues that some lines of the file have.
+fn clues_of(file: &SourceFile<'_>, lines: &Range<usize>, weights: &BTreeMap<u64, f64>) -> Clues {
+    let mut clues = Clues::new();
     for at in lines.clone() {
         if budget::spend(4 + file.body(at).len() / 4).is_err() {
             break;
@@ -75,7 +91,7 @@ fn clues_of(file: &SourceFile<'_>, lines: &Range<usize>, weights: &BTreeMap<u64,
         let keys = words(file.body(at)).map(plain_key).chain([file.keys()[at]]);
         clues.extend(keys.filter(|key| weights.contains_key(key)));
     }
-    clues.iter().map(|clue| weights[clue]).sum()
+    clues
 }
 
 /// The share of the paired lines of a region that have the same indentation in text and file.
@@ -110,7 +126,7 @@ fn clue_weights(file: &SourceFile<'_>, text: &[&str]) -> BTreeMap<u64, f64> {
 
 /// The regions of a file that are most similar to a text, best first, as a refusal reports them.
 pub(crate) fn nearest(snapshot: &Snapshot, old: &str, max_count: usize) -> Vec<Near> {
-    let file = SourceFile::new(snapshot, None);
+    let file = SourceFile::new(snapshot, None).for_call(old, "");
     let text = split_lines(old);
     let regions = rank(&file, &text, max_count).regions;
     regions.iter().map(|region| to_near(&file, &text, region)).collect()

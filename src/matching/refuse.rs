@@ -332,9 +332,9 @@ pub(super) fn omission(placeholder: &str) -> Refusal {
 pub(super) fn unseen_lines_go(lines: &Range<usize>) -> Refusal {
     let span = LineSpan { start: lines.start + 1, end: lines.end };
     let message = said!(
-        "a placeholder of {OLD} stands for lines within {span}, and {NEW} drops it, moves it, or adds lines beyond it, so code that was not quoted would go or move"
+        "a placeholder of {OLD} stands for lines within or beside {span}, and {NEW} drops it, moves it, or adds lines beyond it, so code that was not quoted would go or move"
     );
-    Refusal::new(EditCode::Omission, message).hint(format!("Keep the placeholder as it is in both strings. To change or delete what it stands for, read {span} and quote all of it."))
+    Refusal::new(EditCode::Omission, message).hint(format!("Keep the placeholder as it is in both strings. To change or delete what it stands for, read {span} with the lines around it, and quote all of it. To add lines beyond it, quote the line that they follow."))
 }
 
 /// Where `old_str` is, for a message.

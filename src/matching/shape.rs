@@ -29,6 +29,10 @@ const SEAMS: &[&str] = &[
 /// Words that leave a block: nothing below them as deep is reached.
 const LEAVES: &[&str] = &["return", "break", "continue", "raise", "throw", "goto"];
 
+/// What stands at the margin behind a `#`, whatever is around it.
+const PREPROCESSOR: &[&str] =
+    &["if", "ifdef", "ifndef", "else", "elif", "endif", "define", "include"];
+
 /// How far above a place the open levels are looked for.
 const MAX_ABOVE: usize = 200;
 
@@ -70,11 +74,16 @@ impl<'l> Shape<'l> {
     /// The levels above line `start` of the file.
     fn above(file: &'l SourceFile<'_>, start: usize) -> Self {
         let mut open: Vec<(usize, &str)> = Vec::new();
+        let mut end_of_literal = None;
         for at in (0..start).rev().filter(|&at| !file.is_blank(at)).take(MAX_ABOVE) {
-            let (Some(indent), line) = line_of(file, at) else { continue };
+            let (indent, line) = line_of(file, at);
+            let Some(indent) = indent else {
+                end_of_literal = end_of_literal.or(Some(line.trim()).filter(|_| open.is_empty()));
+                continue;
+            };
             let depth = columns(indent, TAB_WIDTH);
             if open.last().is_none_or(|(least, _)| depth < *least) {
-                open.push((depth, line.trim()));
+                open.push((depth, end_of_literal.take().unwrap_or(line.trim())));
             }
             if depth == 0 {
                 break;
@@ -98,9 +107,18 @@ impl<'l> Shape<'l> {
         u8::try_from(odd).unwrap_or(u8::MAX)
     }
 
-    /// Goes on with a line; whether its depth is odd. What is inside a literal has none.
+    /// Goes on with a line; whether its depth is odd.
     fn add(&mut self, indent: Option<&str>, text: &'l str) -> bool {
-        let Some(indent) = indent else { return false };
+        if directive(text).is_some() {
+            return false;
+        }
+        let Some(indent) = indent else {
+            // What is inside a literal has no depth; its end goes on where it began.
+            if let Some(level) = self.open.last_mut() {
+                level.1 = text;
+            }
+            return false;
+        };
         let depth = columns(indent, TAB_WIDTH);
         // Indented by tabs in a file of spaces, or by spaces in a file of tabs.
         let is_of_other_kind = match self.unit {
@@ -131,10 +149,12 @@ impl<'l> Shape<'l> {
         // A key of YAML may have no value.
         let holds = must_hold(last);
         let is_outside = holds && !self.is_yaml && !is_seam && text.starts_with(is_word_char);
+        let is_in_comment = text.starts_with("* ") || text.starts_with("*/") || text == "*";
         let begins_block = holds
             || is_head(last)
             || self.is_yaml && (last.starts_with("- ") || last.ends_with(['|', '>']));
         match depth.cmp(&deepest) {
+            Ordering::Greater if is_in_comment => !last.starts_with("/*"),
             // What goes on inside brackets or below an operator may be aligned.
             Ordering::Greater if self.is_code && begins_block => {
                 depth - deepest != self.unit.unwrap_or(TAB_WIDTH)
@@ -149,14 +169,16 @@ impl<'l> Shape<'l> {
             Ordering::Equal => {
                 is_outside
                     || opens_bracket(last) && !closes(text)
-                    || self.is_code
-                        && leaves(last)
-                        && text.starts_with(|c| is_word_char(c) || c == '@')
-                        && !is_seam
+                    || self.is_code && leaves(last) && is_statement(text)
             }
             Ordering::Less => beside.is_none_or(|beside| {
-                // What closes a bracket is as deep as the line that opens it.
-                is_outside || closes(text) && !self.opens(beside)
+                let is_element = beside.starts_with('<') && opens_element(beside);
+                // Whether what is deeper than `beside` goes on, or is of another kind.
+                let is_open = match closes(text) {
+                    true => !self.opens(beside),
+                    false => opens_bracket(beside) || is_element,
+                };
+                is_outside || is_open || text.starts_with("- ") && !beside.starts_with("- ")
             }),
         }
     }
@@ -166,8 +188,14 @@ impl<'l> Shape<'l> {
         line.ends_with(['{', '(', '[', ':', '=', '+', '|', '&'])
             || line.starts_with('<') && !line.contains('>')
             || opens_element(line)
+            || line.ends_with('\\') && !line.ends_with("\\\\")
             || line.starts_with("- ") && (self.is_code || line.contains(": "))
-            || line.matches(['(', '[', '{']).count() > line.matches([')', ']', '}']).count()
+            || line.contains("<<")
+            || is_head(line)
+            || ends_in_block_word(line)
+            || leaves_open(line)
+            || line.matches(')').count() > line.matches('(').count()
+                && !line.starts_with([')', ']', '}'])
     }
 }
 
@@ -185,12 +213,17 @@ fn opens_element(line: &str) -> bool {
 
 /// Whether a line closes a bracket or an element.
 fn closes(line: &str) -> bool {
-    line.starts_with(['}', ')', ']']) || line.starts_with("</") || line.starts_with("/>")
+    line.starts_with(['}', ')', ']'])
+        || line.starts_with("</")
+        || line.starts_with("/>")
+        || line.starts_with('>') && !line.starts_with("> ")
 }
 
 /// Whether a deeper line must follow a line, by its end.
 fn must_hold(line: &str) -> bool {
     (line.ends_with(['{', ':']) || ends_in_block_word(line))
+        && !line.starts_with(['#', '*'])
+        && !line.starts_with("//")
         && !line.starts_with("case ")
         && !line.starts_with("default")
 }
@@ -199,6 +232,9 @@ fn must_hold(line: &str) -> bool {
 pub(super) fn leaves(line: &str) -> bool {
     is_one_of(LEAVES, first_word(line))
         && !line.ends_with(['{', '(', '[', ',', '\\', '+', '|', '&', '=', '?', ':'])
+        && !leaves_open(line)
+        && !line.contains(" if ")
+        && !line.contains(" unless ")
 }
 
 /// Whether a line goes on with a block or ends it, and names no variable or key.
@@ -206,11 +242,34 @@ fn is_seam(line: &str) -> bool {
     let word = first_word(line);
     let rest = line[word.len()..].trim_start();
     let is_assigned = rest.trim_start_matches(['+', '-', '*', '/', '|', '&']).starts_with('=');
-    is_one_of(SEAMS, word) && !is_assigned
+    is_one_of(SEAMS, word) && !is_assigned && !rest.starts_with(": ")
+}
+
+/// Whether a line ends one branch and begins another.
+pub(super) fn is_branch(line: &str) -> bool {
+    if let Some(word) = directive(line) {
+        return !matches!(word, "define" | "include");
+    }
+    let line = line.trim_start_matches(['}', ' ']);
+    let is_label = line.ends_with([':', '>', '{']);
+    is_seam(line) || is_label && is_one_of(&["case", "default", "when"], first_word(line))
+}
+
+/// Whether a line begins a statement, and is no label.
+fn is_statement(line: &str) -> bool {
+    line.starts_with(|c| is_word_char(c) || c == '@')
+        && !matches!(first_word(line), "case" | "default" | "when")
+        && !is_seam(line)
+        && line.strip_suffix(':').is_none_or(|label| !label.chars().all(is_word_char))
+}
+
+/// Whether a line opens more brackets than it closes.
+fn leaves_open(line: &str) -> bool {
+    line.matches(['(', '[', '{']).count() > line.matches([')', ']', '}']).count()
 }
 
 /// Whether a block begins below a line, by the word at its end; what it takes may follow: `do |item|`.
-fn ends_in_block_word(line: &str) -> bool {
+pub(super) fn ends_in_block_word(line: &str) -> bool {
     let line = match line.strip_suffix('|').and_then(|line| line.rsplit_once('|')) {
         Some((line, _)) => line.trim_end(),
         None => line,
@@ -230,6 +289,12 @@ pub(super) fn goes_on(line: &str) -> bool {
     line.starts_with(['.', '?', ':', '|', '&', '+', '*'])
         || line.starts_with("->")
         || is_one_of(&["and", "or"], first_word(line))
+}
+
+/// The word of a preprocessor line.
+fn directive(line: &str) -> Option<&str> {
+    let word = first_word(line.strip_prefix('#')?.trim_start());
+    PREPROCESSOR.contains(&word).then_some(word)
 }
 
 /// Whether a word is in a list; SQL and BASIC write it in capitals.

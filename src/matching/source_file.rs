@@ -2,7 +2,7 @@
 //! word stands in it, its literals and comments. Everything is computed on first use.
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -12,7 +12,7 @@ use super::fold::{self, is_word_char};
 use super::indent;
 use super::tokens::words;
 use crate::language::{Language, Lexed, TokenKind};
-use crate::text::{Line, Snapshot};
+use crate::text::{Line, LineEnding, Snapshot};
 
 /// The key of every blank line.
 pub(super) const BLANK_LINE_KEY: u64 = 0;
@@ -115,18 +115,42 @@ struct KeyUses {
     lines: Vec<u32>,
 }
 
-/// Where keys stand in the file; `keys` has them with their lines, in order.
-fn index(keys: impl Iterator<Item = (u64, usize)>) -> KeyMap<KeyUses> {
-    let mut index: KeyMap<KeyUses> = KeyMap::default();
-    for (key, line) in keys {
-        let line = u32::try_from(line).unwrap_or(u32::MAX);
-        let uses = index.entry(key).or_default();
-        uses.count += 1;
-        if uses.lines.len() <= MAX_POSITIONS && uses.lines.last() != Some(&line) {
-            uses.lines.push(line);
-        }
+/// Where keys stand in the file: those of the call, which nearly all questions are about, and once another
+/// one is asked for, all.
+#[derive(Default)]
+struct Index {
+    of_call: OnceCell<KeyMap<KeyUses>>,
+    of_all: OnceCell<KeyMap<KeyUses>>,
+}
+
+impl Index {
+    /// The uses of a key. `keys` has the keys of the file with their lines, in order; given the call, it
+    /// may leave out those that the call has not.
+    fn uses<'c, K: Iterator<Item = (u64, usize)>>(
+        &self,
+        key: u64,
+        call: &'c CallKeys,
+        keys: impl Fn(Option<&'c CallKeys>) -> K,
+    ) -> Option<&KeyUses> {
+        let collect = |call: Option<&'c CallKeys>| {
+            let mut uses: KeyMap<KeyUses> = KeyMap::default();
+            let is_asked = |key: u64| call.is_none_or(|call| call.has(key));
+            for (key, line) in keys(call).filter(|(key, _)| is_asked(*key)) {
+                let line = u32::try_from(line).unwrap_or(u32::MAX);
+                let uses = uses.entry(key).or_default();
+                uses.count += 1;
+                if uses.lines.len() <= MAX_POSITIONS && uses.lines.last() != Some(&line) {
+                    uses.lines.push(line);
+                }
+            }
+            uses
+        };
+        let uses = match self.of_all.get().is_none() && call.has(key) {
+            true => self.of_call.get_or_init(|| collect(Some(call))),
+            false => self.of_all.get_or_init(|| collect(None)),
+        };
+        uses.get(&key)
     }
-    index
 }
 
 /// The lax keys of all lines that are not blank, joined, so that text that is broken into lines in
@@ -138,23 +162,61 @@ pub(super) struct Joined {
     pub(super) starts: Vec<usize>,
 }
 
+/// The keys of the lines and words of a call.
+#[derive(Debug)]
+struct CallKeys {
+    keys: HashSet<u64, BuildHasherDefault<KeyHasher>>,
+    /// For each first byte, the lengths of words that begin with it, a bit each: most words of a file
+    /// are told apart from those of the call without their keys.
+    lengths: [u16; 256],
+}
+
+impl CallKeys {
+    fn of(texts: [&str; 2]) -> Self {
+        let mut out = Self { keys: HashSet::default(), lengths: [0; 256] };
+        for text in texts {
+            out.keys.extend(split_lines(text).into_iter().map(line_key));
+            for word in words(text) {
+                out.keys.insert(fold::plain_key(word));
+                out.lengths[usize::from(word.as_bytes()[0])] |= Self::length_bit(word);
+            }
+        }
+        out
+    }
+
+    fn length_bit(word: &str) -> u16 {
+        1 << word.len().min(15)
+    }
+
+    fn has(&self, key: u64) -> bool {
+        self.keys.contains(&key)
+    }
+
+    /// Whether a word of the call may be this one.
+    fn may_have_word(&self, word: &str) -> bool {
+        self.lengths[usize::from(word.as_bytes()[0])] & Self::length_bit(word) != 0
+    }
+}
+
 /// A file and what is computed from it during one call.
 pub(super) struct SourceFile<'t> {
     pub(super) snapshot: &'t Snapshot,
     pub(super) text: &'t str,
     pub(super) language: Option<&'static Language>,
+    call: [&'t str; 2],
     known: Known,
 }
 
-/// What has been computed from a file.
+/// What has been computed from a file and a call.
 #[derive(Default)]
 struct Known {
     lines: OnceCell<Vec<Line>>,
     nonblank_lines: OnceCell<Vec<usize>>,
     joined: OnceCell<Joined>,
     keys: OnceCell<Vec<u64>>,
-    word_index: OnceCell<KeyMap<KeyUses>>,
-    line_index: OnceCell<KeyMap<KeyUses>>,
+    call_keys: OnceCell<CallKeys>,
+    word_index: Index,
+    line_index: Index,
     lexed: OnceCell<Option<Lexed>>,
     indent_unit: OnceCell<Option<usize>>,
     mixes_indentation: OnceCell<bool>,
@@ -164,7 +226,12 @@ impl<'t> SourceFile<'t> {
     /// The file of a snapshot, with nothing computed yet.
     pub(super) fn new(snapshot: &'t Snapshot, language: Option<&'static Language>) -> Self {
         let text = snapshot.text();
-        Self { snapshot, text, language, known: Known::default() }
+        Self { snapshot, text, language, call: [""; 2], known: Known::default() }
+    }
+
+    /// The same file, about whose lines and words a call with these strings will ask.
+    pub(super) fn for_call(self, old: &'t str, new: &'t str) -> Self {
+        Self { call: [old, new], ..self }
     }
 
     /// The lines of the file.
@@ -246,17 +313,24 @@ impl<'t> SourceFile<'t> {
     /// The lines (from 0) that are not blank and have this lax key, as far as
     /// [`Self::lines_with_word`] gives them.
     pub(super) fn lines_with_key(&self, key: u64) -> &[u32] {
-        let keys = self.nonblank_lines().iter().map(|&at| (self.keys()[at], at));
-        let index = self.known.line_index.get_or_init(|| index(keys));
-        index.get(&key).map_or(&[], |uses| &uses.lines)
+        let keys = |_| self.nonblank_lines().iter().map(|&at| (self.keys()[at], at));
+        let uses = self.known.line_index.uses(key, self.call_keys(), keys);
+        uses.map_or(&[], |uses| &uses.lines)
     }
 
     /// The uses of the word with a key.
     fn uses_of_word(&self, key: u64) -> Option<&KeyUses> {
-        let words_of =
-            |&at: &usize| words(self.body(at)).map(move |word| (fold::plain_key(word), at));
-        let words = self.nonblank_lines().iter().flat_map(words_of);
-        self.known.word_index.get_or_init(|| index(words)).get(&key)
+        self.known.word_index.uses(key, self.call_keys(), |call| {
+            self.nonblank_lines().iter().flat_map(move |&at| {
+                let words = words(self.body(at));
+                let words = words.filter(move |word| call.is_none_or(|c| c.may_have_word(word)));
+                words.map(move |word| (fold::plain_key(word), at))
+            })
+        })
+    }
+
+    fn call_keys(&self) -> &CallKeys {
+        self.known.call_keys.get_or_init(|| CallKeys::of(self.call))
     }
 
     /// The line (from 0) that contains an offset.
@@ -339,6 +413,13 @@ impl<'t> SourceFile<'t> {
     /// Whether an offset is inside a name or a number.
     pub(super) fn splits_name(&self, at: usize) -> bool {
         self.text[..at].ends_with(is_word_char) && self.text[at..].starts_with(is_word_char)
+    }
+
+    /// The line ending of the lines around a line (from 0).
+    pub(super) fn ending_near(&self, at: usize) -> LineEnding {
+        let around = [Some(at), at.checked_sub(1)].into_iter().flatten();
+        let mut endings = around.filter_map(|at| Some(self.lines().get(at)?.ending));
+        endings.find(|ending| *ending != LineEnding::None).unwrap_or(LineEnding::Lf)
     }
 }
 

@@ -409,3 +409,63 @@ fn tokens_there<'a>(
     });
     Some(there.collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clear(old: &str, file: &str, new: &str, fold: Difference) -> Option<String> {
+        match merge(old, file, new, Some(fold), Language::from_name("js"))? {
+            Merged::Certain(text) => Some(text),
+            Merged::Ambiguous(..) => None,
+        }
+    }
+
+    #[test]
+    fn what_the_call_keeps_stays_as_the_file_has_it() {
+        let rows = [
+            ("f(a, b)", "f( a,b )", "f(a, c)", Difference::Spacing, "f( a,c )"),
+            ("x = 'a';", "x = \"a\"", "x = 'b';", Difference::Punctuation, "x = \"b\""),
+            ("type: 'x'", "type: \"x\",", "type: 'y',", Difference::Punctuation, "type: \"y\","),
+            (
+                "say \"hi\" - it's",
+                "say “hi” – it’s",
+                "say \"ho\" - it's",
+                Difference::LookAlikes,
+                "say “ho” – it’s",
+            ),
+            ("a b", "a\u{a0}b", "a c", Difference::LookAlikes, "a\u{a0}c"),
+        ];
+        for (old, file, new, fold, wanted) in rows {
+            assert_eq!(clear(old, file, new, fold).as_deref(), Some(wanted), "{old:?} {new:?}");
+        }
+    }
+
+    #[test]
+    fn a_pair_of_quotes_is_never_split() {
+        let merged = merge(
+            "say \"yes\"",
+            "say “yes”",
+            "say \"no\" and \"maybe\"",
+            Some(Difference::LookAlikes),
+            None,
+        );
+        assert!(matches!(merged, Some(Merged::Ambiguous(..))), "{merged:?}");
+    }
+
+    #[test]
+    fn a_closing_mark_is_not_put_after_what_opens_a_block() {
+        let merged = merge("g(2)", "g(2);", "if (x) {", Some(Difference::Punctuation), None);
+        let open = Merged::Ambiguous("if (x) {;".into(), "if (x) {".into());
+        assert_eq!(merged, Some(open));
+        let noted = clear("x = 1", "x = 1;", "x = 1 // one", Difference::Punctuation);
+        assert_eq!(noted.as_deref(), Some("x = 1; // one"));
+        let kept = clear("g(2)", "g(2);", "g(3)", Difference::Punctuation);
+        assert_eq!(kept.as_deref(), Some("g(3);"));
+    }
+
+    #[test]
+    fn different_words_do_not_merge() {
+        assert_eq!(merge("a b", "a c", "a d", Some(Difference::Punctuation), None), None);
+    }
+}

@@ -187,7 +187,7 @@ impl Trial<'_, '_> {
         let mut dropped = None;
         let mut best = loop {
             let Some(at) = found.iter().position(is_strong) else {
-                return self.nothing_strong(dropped.as_ref());
+                return self.nothing_strong(&found, dropped.as_ref());
             };
             if !self.breaks(&found[at]) {
                 break found.swap_remove(at);
@@ -308,10 +308,7 @@ impl Trial<'_, '_> {
                 return Verdict::Refused(refuse::only_ignored_changes(line, cause));
             }
             let Reading { old, new, .. } = &*best.reading;
-            let place = best.splice.as_ref().map(|splice| &splice.range);
-            if place.is_some_and(|place| made::is_around(self.file.text, place, old, new))
-                && made::is_telling(self.file, old, new)
-            {
+            if self.is_made_around(&best) && made::is_telling(self.file, old, new) {
                 return already_made(&best);
             }
             let explained = self.explained(&best, best.splice.iter().cloned().collect());
@@ -349,6 +346,8 @@ impl Trial<'_, '_> {
         let mut taken: BTreeMap<usize, (usize, f64)> = BTreeMap::new();
         let mut all: Vec<Explanation> = Vec::new();
         let mut is_clear = !self.truncated;
+        // Other places that are as likely and have lines of a chosen one.
+        let mut overlapping: Vec<usize> = Vec::new();
         for explanation in found {
             let Range { start, end } = match &explanation.splice {
                 Some(splice) => splice.range.clone(),
@@ -360,7 +359,12 @@ impl Trial<'_, '_> {
                 all.push(explanation);
                 continue;
             };
-            is_clear &= explanation.cost >= limit;
+            if explanation.cost < limit {
+                is_clear = false;
+                if !taken.contains_key(&start) {
+                    overlapping.push(explanation.lines.start + 1);
+                }
+            }
         }
         all.sort_by_key(|e| {
             (e.lines.start, e.splice.as_ref().map_or(0, |splice| splice.range.start))
@@ -370,6 +374,7 @@ impl Trial<'_, '_> {
         lines.dedup();
         let is_plain = |e: &Explanation| e.splice.is_some() && !e.is_guess && !e.is_loose;
         let splices: Vec<Splice> = all.iter().filter_map(|e| e.splice.clone()).collect();
+        let overlap = splices.windows(2).any(|pair| pair[0].range.end > pair[1].range.start);
         let fits = match self.request.expected {
             Expected::All => true,
             Expected::Exactly(expected) => expected.get() == count,
@@ -378,16 +383,31 @@ impl Trial<'_, '_> {
             let Reading { old, new, .. } = &*all[0].reading;
             veto::breaks_structure(self.file, &splices, old, new)
         };
-        if !is_clear || !fits || !all.iter().all(is_plain) || breaks() {
-            return Verdict::Refused(refuse::wrong_count(self.request, &lines, false));
+        if !is_clear || overlap || !fits || !all.iter().all(is_plain) || breaks() {
+            let is_overlap = !overlapping.is_empty();
+            lines.extend(overlapping);
+            lines.sort_unstable();
+            return Verdict::Refused(refuse::wrong_count(self.request, &lines, is_overlap));
+        }
+        if let Some(made) = all.iter().find(|e| self.is_made_around(e)) {
+            return match count {
+                1 => already_made(made),
+                _ => Verdict::Refused(refuse::partly_applied(made.lines.start + 1, count)),
+            };
         }
         let differences = all.iter().flat_map(|e| e.differences.iter().copied()).collect();
         let whole = Explanation { differences, ..all[0].clone() };
         Verdict::One(self.explained(&whole, splices))
     }
 
+    fn is_made_around(&self, explanation: &Explanation) -> bool {
+        let Reading { old, new, .. } = &*explanation.reading;
+        let splice = explanation.splice.as_ref();
+        splice.is_some_and(|splice| made::is_around(self.file.text, &splice.range, old, new))
+    }
+
     /// The refusal where nothing explains the call well enough.
-    fn nothing_strong(&self, dropped: Option<&Explanation>) -> Verdict {
+    fn nothing_strong(&self, found: &[Explanation], dropped: Option<&Explanation>) -> Verdict {
         // A bracket, a short line or a part of one is in many places, and does not show that the call was
         // made.
         let made = self.made.as_ref().map(|(_, made)| made);
@@ -402,6 +422,10 @@ impl Trial<'_, '_> {
         let mut forbidden = self.forbidden.iter();
         if let Some((_, lines)) = forbidden.find(|(why, _)| *why == Forbidden::UnseenLinesGo) {
             return Verdict::Refused(refuse::unseen_lines_go(lines));
+        }
+        let is_stale = |e: &&Explanation| e.splice.is_none() && e.evidence > 2.0 * e.cost;
+        if let Some(stale) = found.iter().find(is_stale) {
+            return self.stale(stale);
         }
         let mut refusal = refuse::not_found(self.request, self.file);
         let meaningful = self.forbidden.iter().find_map(|(why, _)| match why {

@@ -157,7 +157,8 @@ impl<'p> Writer<'p> {
             let unseen = place.links[self.next_link..link_at].iter().filter(|l| l.old.is_empty());
             let gap: Vec<usize> = unseen.flat_map(|link| link.lines.clone()).collect();
             self.next_link = link_at;
-            self.write_boundary(&gap, status);
+            let below = if matches!(op, LineOp::Delete(_)) { Status::Deleted } else { status };
+            self.write_boundary(&gap, below);
             match is_block {
                 true => self.write_block(link, ops, status),
                 false => self.write_line(link_at, old_at, at),
@@ -278,7 +279,7 @@ impl<'p> Writer<'p> {
     }
 
     /// The text of a link that stands for line `new_at` and those below it, as deep as the call has them;
-    /// `None` if it has lines less deep than its first.
+    /// `None` if it has lines less deep than its first, or in a literal.
     fn moved_block(&self, link: &Link, text: &str, new_at: usize) -> Option<String> {
         let file = self.input.file;
         let head = indent_of(self.text(link));
@@ -286,6 +287,7 @@ impl<'p> Writer<'p> {
         if !link.starts_line(file) || head == to {
             return Some(format!("{to}{text}"));
         }
+        let has_literal = link.lines.clone().skip(1).any(|line| file.begins_in_literal(line));
         let mut lines = text.split('\n');
         let mut out = format!("{to}{}", lines.next()?);
         for line in lines {
@@ -295,7 +297,7 @@ impl<'p> Writer<'p> {
                 out.push_str(line.strip_prefix(head)?);
             }
         }
-        Some(out)
+        (!has_literal).then_some(out)
     }
 
     /// Writes line `old_at` of the call, which the link with this index pairs with a line of the file or
@@ -314,6 +316,10 @@ impl<'p> Writer<'p> {
                     return;
                 }
                 text.to_owned()
+            }
+            // If only the call has a blank line, a change of that line is a new line.
+            LineOp::Change(_, new_at) if is_missing && is_blank => {
+                return self.inserts.push(new_at);
             }
             _ if is_missing && (is_blank || matches!(op, LineOp::Keep(..))) => return,
             _ if is_missing => {
@@ -334,9 +340,13 @@ impl<'p> Writer<'p> {
                 text.to_owned()
             }
             LineOp::Change(_, new_at)
-                if !differs && !joins_words(file, link, believed, call.new[new_at]) =>
+                if (!differs || call.fate(old_at) == Fate::Moved)
+                    && !joins_words(file, link, believed, call.new[new_at]) =>
             {
-                self.changed_line(link_at, old_at, new_at)
+                match differs {
+                    true => self.indent(link, old_at, new_at).to_owned() + text.trim_start(),
+                    false => self.changed_line(link_at, old_at, new_at),
+                }
             }
             LineOp::Delete(_) if !differs => {
                 return self.deleted.push_back(file.lines()[link.lines.end - 1].ending);
@@ -525,7 +535,7 @@ impl<'p> Writer<'p> {
         let last = last.filter(|last| call.ends_with_newline && range.end == last.body.end);
         let end = last.map_or("", |last| &file.text[range.end..last.full().end]);
         range.end += end.len();
-        let nearby = file.snapshot.ending_near(range.start).as_str();
+        let nearby = file.ending_near(lines.start).as_str();
         let mut text = String::new();
         for (at, (line, ending)) in self.out.iter().enumerate() {
             text.push_str(line);

@@ -49,11 +49,14 @@ pub(super) fn aligned(
     let text = Text::new(file, call, full, edges);
     let total: f64 = text.lines.iter().map(|line| line.bits).sum();
     for (band, weight) in text.bands().into_iter().take(MAX_BANDS) {
-        if weight < MIN_SHARE * total {
+        if weight < MIN_SHARE * total || weight < 4.0 {
             break;
         }
         for links in text.align(band.start - SLACK..band.end + SLACK) {
-            out.push(with_blank_lines(file, call, links));
+            let place = with_blank_lines(file, call, links);
+            if !out.contains(&place) {
+                out.push(place);
+            }
         }
     }
     out
@@ -77,9 +80,12 @@ struct TextLine<'a> {
     bits: f64,
     words: Words,
     is_comment: bool,
-    /// Whether it may be the part of a line, if it is the first or the last one: the call keeps it or does
-    /// not say that it is whole.
+    /// Whether it may be the part of a line, if it is the first or the last one: it is long enough, and the
+    /// call keeps it or does not say that it is whole.
     may_be_part: bool,
+    /// What it costs that the line differs in words or is missing, if the call changes it. It is little,
+    /// so that the place which has changed since stays in the race.
+    change: f64,
 }
 
 /// How a cell of an alignment was reached.
@@ -104,13 +110,14 @@ impl<'a, 't> Text<'a, 't> {
             TextLine {
                 old,
                 text,
-                may_be_part: (may_be_part || keeps) && lax.contains(is_word_char),
+                may_be_part: (may_be_part || keeps) && lax.len() > 3 && lax.contains(is_word_char),
                 lax,
                 key: line_key(text),
                 new_key: new.filter(|new| new.contains(is_word_char)).map(line_key),
                 bits: file.bits(text),
                 words: Words::of(text),
                 is_comment: file.language.is_some_and(|language| language.is_comment(text)),
+                change: if keeps { 0.0 } else { STALE },
             }
         };
         Self { file, lines: full.iter().enumerate().map(line).collect() }
@@ -178,14 +185,16 @@ impl<'a, 't> Text<'a, 't> {
                 }
                 if d < width {
                     let missing = loose_cost(line.is_comment, MISSING);
-                    let score = best[d + 1] - missing - LOST * line.bits;
+                    let score = best[d + 1] - missing - LOST * line.bits - line.change;
                     offer(&mut row, d, score, Step::Missing);
                 }
             }
             // Below the last line, the file has no line more.
             let last = if at + 1 < count { width } else { 0 };
             for d in 1..=last {
-                let score = row[d - 1] - EXTRA;
+                let is_comment =
+                    line_at(at + 1, d - 1).is_some_and(|n| self.file.is_comment(nonblank[n]));
+                let score = row[d - 1] - loose_cost(is_comment, EXTRA);
                 offer(&mut row, d, score, Step::Extra);
             }
             best = row;
@@ -293,12 +302,12 @@ impl<'a, 't> Text<'a, 't> {
         let are_comments = is_near && text.is_comment && file.is_comment(line);
         if similarity >= 0.5 || are_comments {
             let price = loose_cost(are_comments, Difference::Words.cost());
-            return Some(-price - LOST * bits * (1.0 - similarity));
+            return Some(-price - LOST * bits * (1.0 - similarity) - text.change);
         }
         // Only one of them may have a comment behind it.
         let has_same_code = (there.starts_with(lax) || lax.starts_with(there))
             && is_misquoted_comment(file, text.text, line, file.body(line));
-        has_same_code.then(|| -Difference::Comment.cost())
+        has_same_code.then(|| -Difference::Comment.cost() - text.change)
     }
 }
 

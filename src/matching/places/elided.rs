@@ -152,10 +152,13 @@ pub(in crate::matching) fn begins_section(file: &SourceFile<'_>, line: usize) ->
     let uncommented = text.split(" #").next().and_then(|text| text.split(" ;").next());
     let is_header =
         text.starts_with('[') && uncommented.is_some_and(|text| text.trim_end().ends_with(']'));
+    let is_rule = |mark: char| text.len() > 2 && text.chars().all(|c| c == mark);
     match file.language.map_or("", |language| language.name) {
         "ini" | "toml" | "" if is_header => true,
         "markdown" if text.starts_with('#') => true,
         "markdown" | "text" | "" if text.starts_with("# ") || text.starts_with("## ") => true,
+        // What is above it is a heading, or a part ends there.
+        "markdown" | "text" | "" if is_rule('-') || is_rule('=') => true,
         "markdown" | "text" => false,
         "tex" => TEX_HEADS.iter().any(|head| text.starts_with(head)),
         "dockerfile" => text.get(..5).is_some_and(|head| head.eq_ignore_ascii_case("from ")),

@@ -80,7 +80,7 @@ fn cut(
     if begins_inside {
         // A line that has its indentation begins where a line of the file begins.
         let blanks = indent_of(call.old[full[0]]);
-        if blanks.len() > 1 || blanks == "\t" {
+        if blanks.len() > 1 || blanks == "\t" || full.len() > 1 && !blanks.is_empty() {
             return None;
         }
         from = head_offset(file, lines[first], start - joined.starts[first])?;

@@ -5,8 +5,9 @@
 //! restitch's own views.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
-use super::{Form, Undone};
+use super::{Form, Undone, depth};
 
 /// What a view puts in front of each line.
 struct Gutter {
@@ -78,6 +79,11 @@ pub(super) fn undo<'o>(old: &'o str, is_padded: bool) -> Option<Undone<'o>> {
     };
     let text: Vec<&str> = old.split('\n').enumerate().map(strip).collect();
     let sent: HashSet<&str> = old.split('\n').collect();
+    let columns: Vec<Range<usize>> = lines.iter().filter_map(|line| number_columns(line)).collect();
+    let is_in_column = move |here: Range<usize>| {
+        columns.iter().all(|there| there.start == here.start)
+            || columns.iter().all(|there| there.end == here.end)
+    };
     let has_own_bars = text.iter().any(|line| line.trim_start().starts_with(['|', '│']));
     // As deep as a line of old_str is the line behind a gutter of blanks, not the line as sent.
     let full = text.iter().filter(|line| !line.trim().is_empty());
@@ -90,22 +96,25 @@ pub(super) fn undo<'o>(old: &'o str, is_padded: bool) -> Option<Undone<'o>> {
     };
     let text = text.join("\n");
     let undo_new = move |new: &str| {
-        let (mut all, mut sure, mut above) = (Vec::new(), Vec::new(), None);
+        let (mut all, mut sure, mut above, mut is_unclear) = (Vec::new(), Vec::new(), None, false);
         for line in new.split('\n') {
             let number = parse_line_number(line).map(|(_, number, _)| number);
             // A number alone is that of a blank line if it is the next one; else it may be text.
             let lone = lone_number(line).filter(|_| has_bare);
             let is_blank =
                 lone.is_some() && lone.and_then(|lone: usize| lone.checked_sub(1)) == above;
+            is_unclear |= lone.is_some() && !is_blank;
             let number = number.or(lone.filter(|_| is_blank));
             let bare = gutter.strip_bar(line).filter(|_| number.is_none());
             let is_next =
                 number.zip(above).is_none_or(|(here, above)| here.checked_sub(1) == Some(above));
+            let is_aligned = number_columns(line).is_none_or(&is_in_column);
             // A blank line counts, too.
             above = number
                 .or(above.map(|above| above.saturating_add(usize::from(line.trim().is_empty()))));
             // What the text has elsewhere, or where no number would be, may belong to it.
-            let is_own = !sent.contains(line) && (bare.is_some() && has_own_bars || !is_next);
+            let is_own = !sent.contains(line)
+                && (bare.is_some() && has_own_bars || !(is_next && is_aligned));
             let undone = match bare {
                 Some(bare) => bare,
                 None if number.is_none() && is_behind_blanks(line) => &line[width..],
@@ -119,6 +128,7 @@ pub(super) fn undo<'o>(old: &'o str, is_padded: bool) -> Option<Undone<'o>> {
         // Where the text does not begin with a number, others may belong to it.
         let first = new.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         forms.extend(parse_line_number(first).is_none().then(|| Form::as_sent(new)));
+        forms.iter_mut().for_each(|form| form.is_guess |= is_unclear);
         forms
     };
     Some(Undone { text, undo_new: Box::new(undo_new) })
@@ -130,9 +140,12 @@ fn lone_number(line: &str) -> Option<usize> {
     parse_line_number(line).is_none().then_some(lone.0)
 }
 
-/// How many spaces a line begins with.
-fn depth(line: &str) -> usize {
-    line.len() - line.trim_start_matches(' ').len()
+/// The columns of the number in front of a line.
+fn number_columns(line: &str) -> Option<Range<usize>> {
+    parse_line_number(line)?;
+    let start = depth(line);
+    let width = line[start..].bytes().take_while(u8::is_ascii_digit).count();
+    Some(start..start + width)
 }
 
 /// The number at the start of a one-line text, in a style that ordinary text can also have, such as

@@ -174,6 +174,10 @@ pub(super) fn readings(sent: &str, new: &str) -> Vec<Reading> {
         }
         from = to;
     }
+    // The reading without a rewrite would write the markers of the diff into the file.
+    if is_diff_with_context(sent, new) {
+        out.remove(0);
+    }
     let is_lone_number = lone_line_number(sent).is_some();
     let mut readings = Vec::new();
     for Draft { reading, forms } in out {
@@ -210,4 +214,9 @@ fn only_in_new(old: &str, new: &str) -> Vec<(Difference, String)> {
         .chain(numbers.map(|undone| (D::LineNumbers, undone.text)))
         .chain(wrappers::unmarked_new(old, new).map(|text| (D::DiffMarkers, text)))
         .collect()
+}
+
+/// How many spaces a line begins with.
+fn depth(line: &str) -> usize {
+    line.len() - line.trim_start_matches(' ').len()
 }

@@ -2,10 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::{Form, Undone};
+use super::{Form, Undone, depth};
 use crate::language::Language;
 use crate::matching::fold::is_word_char;
-use crate::matching::indent::depth;
 use crate::matching::shape::is_among;
 
 /// Removes `-`, `+` or a space in front of each line.
@@ -51,6 +50,7 @@ fn marks_precede_lines(old: &str, new: &str) -> bool {
     let depths: HashSet<usize> = full.map(depth).collect();
     let mut marked = new.lines().filter_map(|line| line.strip_prefix('+')).map(depth);
     marked.any(|depth| depth > 0 && depths.contains(&depth))
+        && !depths.iter().any(|depth| depths.contains(&(depth + 1)))
 }
 
 /// `new` without the marks of a diff that only it has; `None` if they may be those of both texts.

@@ -275,10 +275,31 @@ fn escapes_that_look_odd_are_only_written_where_the_call_is_exact() {
 }
 
 #[test]
+fn breaks_that_new_str_alone_has_escaped_are_undone_behind_comments_too() {
+    calls! {
+        "a.js": "// it's here\nf();\nh();\n", "// it's here\nf();\nh();", "// it's here\\nf(1);\\nh();" => "// it's here\nf(1);\nh();\n";
+        "a.sh": "# it's here\nf\nh\n", "# it's here\nf\nh", "# it's here\\nf 1\\nh" => "# it's here\nf 1\nh\n";
+        "a.js": "a('x');\nb(\"y\");\n", "a('x');\nb(\"y\");", "a('x');\\nb(\\\"z\\\");" => "a('x');\nb(\"z\");\n";
+        // No line of old_str is behind the break.
+        "a.sh": "a=1\nprintf 'x\\n'\n", "a=1\nprintf 'x\\n'", "a=1; printf 'x\\nb\\n'" => "a=1; printf 'x\\nb\\n'\n";
+    }
+}
+
+#[test]
 fn a_character_that_new_str_has_both_encoded_and_bare_is_unclear() {
     calls! {
         "a.c": "if (a && b) {\n  run(a);\n}\n", "if (a &amp;&amp; b) {\n", "if (a &amp;&amp; b &amp;&amp; c & 3) {\n" => REFUSED;
         "a.js": "if (a < b) {\n  run(a);\n}\n", "if (a &lt; b) {\n", "if (a &lt; b) {\n  s = s.replace(/</g, \"&lt;\");\n" => REFUSED;
         "a.c": "if (a && b) {\n  run(a);\n}\n", "if (a &amp;&amp; b) {\n", "if (a &amp;&amp; b &amp;&amp; c) {\n" => "if (a && b && c) {\n  run(a);\n}\n";
+    }
+}
+
+#[test]
+fn a_new_line_that_would_leave_its_block_is_a_guess() {
+    let file = "def f():\n    zero(0)\n    a = one(1)\n    if b:\n        two(2)\n";
+    calls! {
+        "a.py": file, "a = one(1)\n    if b:\n    two(2)", "if p:\n    a = one(1)\n    if b:\n        two(2)" => REFUSED;
+        "a.py": file, "  a = one(1)\n  if b:\n  two(2)", "if p:\n    a = one(1)\n    if b:\n        two(2)" => REFUSED;
+        "a.py": file, "a = one(1)\nif b:\n    two(2)", "if p:\n    a = one(1)\n    if b:\n        two(2)" => "def f():\n    zero(0)\n    if p:\n        a = one(1)\n        if b:\n            two(2)\n";
     }
 }

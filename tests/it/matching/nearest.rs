@@ -100,11 +100,12 @@ fn places_that_nothing_tells_apart_are_equally_near() {
 }
 
 #[test]
-fn the_name_of_a_place_counts_more_than_a_number_of_another() {
+fn clues_to_two_places_name_both() {
+    // The first line is of one function, and a number of another.
     let old = handler(4).replace("id, 100", "id, 135");
     let refusal = refusal(&old);
     let lines: Vec<usize> = refusal.nearest.iter().map(|near| near.start_line).collect();
-    assert_eq!((lines[0], others(&refusal)), (41, 0), "{}", refusal.text());
+    assert_eq!((lines[0], lines[1], others(&refusal)), (41, 351, 1), "{}", refusal.text());
 }
 
 #[test]

@@ -69,9 +69,11 @@ fn a_number_of_places_is_advised_where_it_is_accepted() {
 
 /// A refusal for places that overlap does not count them as one.
 #[test]
-fn overlapping_places_in_another_form_are_refused() {
+fn overlapping_places_in_another_form_are_named() {
     let call = EditRequest::new("  a();\n  b();\n".repeat(500), "c();\n");
     let refusal = apply(&"a();\nb();\n".repeat(5_000), &call).expect_err("more than one");
     assert_eq!(refusal.code, EditCode::OccurrenceMismatch);
+    assert_eq!(refusal.occurrences[..3], [1, 3, 5]);
+    assert!(refusal.message.contains("overlap"), "{}", refusal.message);
     assert!(!refusal.hint.expect("a hint").contains("near_line"));
 }
