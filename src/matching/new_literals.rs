@@ -46,26 +46,33 @@ fn heredoc_word(line: &str) -> Option<&str> {
     word.starts_with(|c: char| c.is_alphabetic() || c == '_').then_some(word)
 }
 
-/// The lines of `new_str` that begin inside a literal, each with the line that opens it.
-pub(super) fn literal_lines(file: &SourceFile<'_>, new: &[&str]) -> Vec<(usize, usize)> {
+/// The lines of `new_str` that begin inside a literal, each with the line that opens it; `None` if that is
+/// above line `start` of the file, where the new text begins.
+pub(super) fn literal_lines(
+    file: &SourceFile<'_>,
+    start: usize,
+    new: &[&str],
+) -> Vec<(usize, Option<usize>)> {
     let Some(language) = file.language else { return Vec::new() };
     if !file.proves_structure() {
         return long_literal_lines(language, new);
     }
-    let lexed = language.lex(&new.join("\n"));
-    let (mut out, mut start, mut opener) = (Vec::new(), 0, 0);
-    for (at, line) in new.iter().enumerate().filter(|_| lexed.closed) {
+    let above = file.open_above(start);
+    let lexed = language.lex(&(above.to_owned() + &new.join("\n")));
+    let (mut out, mut start, mut opener) = (Vec::new(), above.len(), None);
+    for (at, line) in new.iter().enumerate() {
         match lexed.kind_across(start) {
             TokenKind::Literal => out.push((at, opener)),
-            _ => opener = at,
+            _ => opener = Some(at),
         }
         start += line.len() + 1;
     }
-    out
+    // Where the text opens one and does not close it, it may as well have begun inside another.
+    if opener.is_none() || lexed.closed { out } else { Vec::new() }
 }
 
 /// The same in languages that are not lexed as a whole, by the marks of literals of several lines.
-fn long_literal_lines(language: &Language, new: &[&str]) -> Vec<(usize, usize)> {
+fn long_literal_lines(language: &Language, new: &[&str]) -> Vec<(usize, Option<usize>)> {
     let marks: &[(&str, &str)] = match language.name {
         "lua" => &[("[[", "]]"), ("[=[", "]=]"), ("[==[", "]==]")],
         "c#" => &[("\"\"\"", "\"\"\""), ("@\"", "\"")],
@@ -80,7 +87,7 @@ fn long_literal_lines(language: &Language, new: &[&str]) -> Vec<(usize, usize)> 
     let (mut out, mut open) = (Vec::new(), None);
     for (at, line) in new.iter().enumerate() {
         if let Some((opener, close)) = open {
-            out.push((at, opener));
+            out.push((at, Some(opener)));
             open = open.filter(|_| !line.contains(close));
             continue;
         }

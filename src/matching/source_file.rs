@@ -359,6 +359,15 @@ impl<'t> SourceFile<'t> {
         self.lexed().map_or(TokenKind::Code, |lexed| lexed.kind_across(start))
     }
 
+    /// The comment or literal that a line (from 0) begins in, up to that line.
+    pub(super) fn open_above(&self, at: usize) -> &'t str {
+        let start = self.lines()[at].body.start;
+        let Some(lexed) = self.lexed() else { return "" };
+        let first = lexed.tokens.partition_point(|token| token.range.end <= start);
+        let token = lexed.tokens.get(first).filter(|token| token.kind != TokenKind::Code);
+        token.map_or("", |token| &self.text[token.range.start.min(start)..start])
+    }
+
     /// Whether a line (from 0) begins inside a literal that began on a line above.
     pub(super) fn begins_in_literal(&self, at: usize) -> bool {
         self.kind_across(at) == TokenKind::Literal
