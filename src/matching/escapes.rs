@@ -71,9 +71,11 @@ impl Escapes {
                 true => backslash_runs(new).min(),
                 false => backslash_runs(new).max(),
             };
-            if let (Some(least), Some(run)) = (backslash_runs(old).min(), run)
-                && run < least
-            {
+            let is_less =
+                backslash_runs(old).min().zip(run).is_some_and(|(least, run)| run < least);
+            // Nor are they escaped where quotes are not that are in old_str.
+            let is_bare = |c: &char| QUOTES.contains(c) && signs.new.is_only_bare(*c);
+            if is_less || signs.old.written.difference(&signs.old.bare).any(is_bare) {
                 signs.new.bare.insert('\\');
             }
             // An escape that the file has, too, shows that backslashes are not doubled.
@@ -175,7 +177,7 @@ fn ends_code(line: &str) -> bool {
 fn is_part((above, below): (&str, &str)) -> bool {
     let count = |marks: &str| above.chars().filter(|c| marks.contains(*c)).count();
     !ends_code(above)
-        && (words(below).nth(1).is_none()
+        && (words(below).count() == 1
             || count("([{") != count(")]}")
             || above.ends_with('`') && below.starts_with('`'))
 }

@@ -164,7 +164,8 @@ impl<'l> Shape<'l> {
                     && last.contains(": ")
                     && !text.contains(": ")
                     && !text.starts_with("- ");
-                !(self.opens(last) || self.is_code && goes_on(text) || is_value)
+                let goes_on = self.is_code && goes_on(text) && !last.ends_with(';');
+                !(self.opens(last) || goes_on || is_value)
             }
             Ordering::Equal => {
                 is_outside
