@@ -498,11 +498,17 @@ impl<'p> Lines<'p> {
         MOVED * (runs + f64::from(is_mixed)) + AS_SENT * f64::from(is_unlike)
     }
 
-    /// Whether the call moves all that it has, and not to where the file has it: then the two strings only
-    /// begin at different depths, and nothing shows a move.
+    /// Whether the call moves all that it has, or its outermost line and with it the first or the last one,
+    /// and not to where the file has it: then the two strings only begin at different depths, and nothing
+    /// shows a move.
     fn moves_everything(&self) -> bool {
         let is_moved = |shared: &Shared<'_>| shared.old != shared.new && shared.new != shared.there;
-        !self.shared.is_empty() && self.shared.iter().all(is_moved)
+        let Some((outermost, lines)) = self.shared.split_last() else { return false };
+        let by = step(outermost.old, outermost.new);
+        let goes_with = |line: &&Shared<'_>| is_moved(line) && step(line.old, line.new) == by;
+        is_moved(outermost)
+            && (lines.iter().all(is_moved)
+                || lines.first().filter(goes_with).or(lines.last().filter(goes_with)).is_some())
     }
 
     /// Whether the call moves a line that alone it has at a wrong depth, and not to where the file has it, or
