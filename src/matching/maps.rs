@@ -204,12 +204,12 @@ fn pair_of<'p>(pairs: &[Pair<'p>], old: usize) -> Option<Pair<'p>> {
 }
 
 /// The widths of levels that a call shows, with its first lines and without them. Lines of literals show a
-/// level only where those of code show none, and new ones never.
+/// level only where those of code show none.
 fn level_widths(
     file: &SourceFile<'_>,
     call: &Call<'_>,
     pairs: &[Pair<'_>],
-    literals: &[(usize, Option<usize>)],
+    literals: &[(usize, usize)],
 ) -> [LevelWidths; 2] {
     let in_literal = |old: usize| pair_of(pairs, old).is_some_and(|pair| pair.in_literal);
     let is_code = |new: &usize| {
@@ -218,9 +218,9 @@ fn level_widths(
     };
     let old = (0..call.old.len()).filter(|old| !in_literal(*old)).map(|old| call.old[old]);
     let new = (0..call.new.len()).filter(is_code).map(|new| call.new[new]);
-    let (mut old, new): (Vec<&str>, Vec<&str>) = (old.collect(), new.collect());
+    let (mut old, mut new): (Vec<&str>, Vec<&str>) = (old.collect(), new.collect());
     if !LevelWidths::new(file, &old, &new).are_shown() {
-        old.clone_from(&call.old);
+        (old, new) = (call.old.clone(), call.new.clone());
     }
     let after_first = [&old, &new].map(|lines| lines.get(1..).unwrap_or_default());
     [[&old[..], &new[..]], after_first].map(|[old, new]| LevelWidths::new(file, old, new))
@@ -250,7 +250,9 @@ impl<'p> Lines<'p> {
         pairs: Vec<Pair<'p>>,
     ) -> Self {
         let code: Vec<Pair<'p>> = pairs.iter().filter(|pair| !pair.in_literal).copied().collect();
-        let literals = literal_lines(file, place.lines().start, &call.new);
+        let is_inside = place.lines().all(|line| file.begins_in_literal(line));
+        let above = if is_inside { "" } else { file.open_above(place.lines().start) };
+        let literals = literal_lines(file, above, &call.new);
         let [levels, after_first] = level_widths(file, call, &pairs, &literals);
         let indents: Vec<(&str, &str)> = code.iter().map(|pair| (pair.sent, pair.there)).collect();
         let (rules, first_lost) = fit(&indents, levels, after_first);
@@ -266,10 +268,9 @@ impl<'p> Lines<'p> {
         for at in heredoc_lines(file, &call.new) {
             new[at].is_unmapped = true;
         }
-        let opened = literals.iter().filter_map(|&(at, opener)| Some((at, opener?)));
-        for (at, opener) in opened {
+        for (at, opener) in literals {
             // The white space of what is less deep than the opening line is a part of the literal.
-            new[at].is_unmapped |= depth(new[at].sent) < depth(new[opener].sent);
+            new[at].is_unmapped |= !is_inside && depth(new[at].sent) < depth(new[opener].sent);
             let is_new = call.partner(opener).is_none_or(|old| call.fate(old) == Fate::Changed);
             let line = call.new[opener].trim_start();
             let is_docstring = line.starts_with("\"\"\"") || line.starts_with("'''");

@@ -46,33 +46,31 @@ fn heredoc_word(line: &str) -> Option<&str> {
     word.starts_with(|c: char| c.is_alphabetic() || c == '_').then_some(word)
 }
 
-/// The lines of `new_str` that begin inside a literal, each with the line that opens it; `None` if that is
-/// above line `start` of the file, where the new text begins.
+/// The lines of `new_str` that begin inside a literal, each with the line that opens it. `above` is what the
+/// file has above it of the comment or literal in which it begins, whose lines are not among them.
 pub(super) fn literal_lines(
     file: &SourceFile<'_>,
-    start: usize,
+    above: &str,
     new: &[&str],
-) -> Vec<(usize, Option<usize>)> {
+) -> Vec<(usize, usize)> {
     let Some(language) = file.language else { return Vec::new() };
     if !file.proves_structure() {
         return long_literal_lines(language, new);
     }
-    let above = file.open_above(start);
     let lexed = language.lex(&(above.to_owned() + &new.join("\n")));
     let (mut out, mut start, mut opener) = (Vec::new(), above.len(), None);
-    for (at, line) in new.iter().enumerate() {
+    for (at, line) in new.iter().enumerate().filter(|_| lexed.closed) {
         match lexed.kind_across(start) {
-            TokenKind::Literal => out.push((at, opener)),
+            TokenKind::Literal => out.extend(opener.map(|opener| (at, opener))),
             _ => opener = Some(at),
         }
         start += line.len() + 1;
     }
-    // Where the text opens one and does not close it, it may as well have begun inside another.
-    if opener.is_none() || lexed.closed { out } else { Vec::new() }
+    out
 }
 
 /// The same in languages that are not lexed as a whole, by the marks of literals of several lines.
-fn long_literal_lines(language: &Language, new: &[&str]) -> Vec<(usize, Option<usize>)> {
+fn long_literal_lines(language: &Language, new: &[&str]) -> Vec<(usize, usize)> {
     let marks: &[(&str, &str)] = match language.name {
         "lua" => &[("[[", "]]"), ("[=[", "]=]"), ("[==[", "]==]")],
         "c#" => &[("\"\"\"", "\"\"\""), ("@\"", "\"")],
@@ -87,7 +85,7 @@ fn long_literal_lines(language: &Language, new: &[&str]) -> Vec<(usize, Option<u
     let (mut out, mut open) = (Vec::new(), None);
     for (at, line) in new.iter().enumerate() {
         if let Some((opener, close)) = open {
-            out.push((at, Some(opener)));
+            out.push((at, opener));
             open = open.filter(|_| !line.contains(close));
             continue;
         }
