@@ -170,6 +170,11 @@ impl LevelWidths {
         Self { call, shown_by_old, tentative, file: file.indent_unit(), tabs }
     }
 
+    /// The same without what the call shows: the steps of a text inside a literal are no levels.
+    pub(super) fn of_text(self) -> Self {
+        Self { call: None, tentative: None, ..self }
+    }
+
     /// Whether a line of the call and one of the file are equally deep, each in its own unit.
     pub(super) fn are_same(self, sent: &str, there: &str) -> bool {
         let (sent, there) = (indent_of(sent), indent_of(there));

@@ -253,7 +253,11 @@ impl<'p> Lines<'p> {
         let is_inside = place.lines().all(|line| file.begins_in_literal(line));
         let above = if is_inside { "" } else { file.open_above(place.lines().start) };
         let literals = literal_lines(file, above, &call.new);
-        let [levels, after_first] = level_widths(file, call, &pairs, &literals);
+        let mut levels = level_widths(file, call, &pairs, &literals);
+        if is_inside {
+            levels = levels.map(LevelWidths::of_text);
+        }
+        let [levels, after_first] = levels;
         let indents: Vec<(&str, &str)> = code.iter().map(|pair| (pair.sent, pair.there)).collect();
         let (rules, first_lost) = fit(&indents, levels, after_first);
         let lost = first_lost.then_some(code[0]);
