@@ -234,7 +234,9 @@ pub(super) fn elided_section(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option
     draft.widen_context(60, 0);
     let change = draft.lines.iter().position(|draft_line| draft_line.role != LineRole::Context)?;
     let headings: Vec<usize> = (0..change).filter(|&at| starts_section(&draft.lines[at])).collect();
-    let [.., first, _] = headings[..] else { return None };
+    let [.., first, last] = headings[..] else { return None };
+    // Of several sections with that heading, the call names the one that it changes.
+    (draft.lines[first].file != draft.lines[last].file).then_some(())?;
     draft.lines.drain(..first).filter_map(|line| line.file).for_each(|line| {
         draft.head.push_str(&line);
         draft.head.push('\n');

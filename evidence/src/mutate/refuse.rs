@@ -155,6 +155,8 @@ pub(super) fn outer_lines_absent(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Op
 pub(super) fn file_has_more(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     let index = between_removed(draft, rng)?;
     let line = lines_from_elsewhere(draft, rng, 1)?.pop()?;
+    // A comment may stay between the lines that change.
+    (!draft.edit.language.is_comment(&line)).then_some(())?;
     let draft_line = DraftLine {
         role: LineRole::Removed,
         old: None,
