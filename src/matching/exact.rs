@@ -90,15 +90,19 @@ fn choose(
         ranges.iter().any(|range| overlapping(file.text, range, finder).next().is_some())
     };
     let is_overlapped = finder.is_some_and(overlaps);
-    if count.get() == ranges.len() && !is_overlapped {
+    let is_sure = count.get() == ranges.len() && !is_overlapped;
+    if is_sure && request.near_line.is_none() {
         return Ok(ranges);
     }
     let number = |range: &Range<usize>| file.snapshot.lines().number_at(range.start);
     let lines: Vec<usize> = ranges.iter().map(number).collect();
     if count.get() == 1
-        && let Some(refusal) = named_elsewhere(request, file, &ranges, &lines)
+        && let Some(refusal) = named_elsewhere(request, file, &ranges, &lines, is_sure)
     {
         return Err(refusal);
+    }
+    if is_sure {
+        return Ok(ranges);
     }
     match nearest_to_line(request, &lines) {
         Some(at) if count.get() == 1 && !is_overlapped => Ok(vec![ranges[at].clone()]),
@@ -106,13 +110,14 @@ fn choose(
     }
 }
 
-/// The refusal of a call whose `near_line` is in no occurrence, but where one was made already or has
-/// changed since: the nearest of the others is not meant.
+/// The refusal of a call whose `near_line` is in no occurrence, but where one was made already or, if there
+/// are several others, has changed since: the nearest of them is not meant.
 fn named_elsewhere(
     request: &EditRequest,
     file: &SourceFile<'_>,
     ranges: &[Range<usize>],
     lines: &[usize],
+    is_sure: bool,
 ) -> Option<Refusal> {
     let (old, new) = (&request.old, &request.new);
     let number = |at| file.snapshot.lines().number_at(at);
@@ -123,7 +128,8 @@ fn named_elsewhere(
     };
     let near = free_near_line(request, file, is_taken)?;
     let around = |start: usize, end: usize| {
-        (file.text[..start].rsplit('\n').next(), file.text[end..].split('\n').next())
+        let below = file.text[end..].split('\n').next().filter(|_| !new.ends_with('\n'));
+        (file.text[..start].rsplit('\n').next(), below)
     };
     let is_made = |at: &usize| {
         number(*at) <= near && around(*at, at + new.len()) == around(ranges[0].start, ranges[0].end)
@@ -137,7 +143,8 @@ fn named_elsewhere(
     {
         return Some(refuse::already_applied(number(made)));
     }
-    changed_where_named(request, file, old, lines, is_taken)
+    let changed = || changed_where_named(request, file, old, lines, is_taken);
+    (!is_sure).then(changed)?
 }
 
 /// The line that `near_line` names, if the file has it and no occurrence takes it.

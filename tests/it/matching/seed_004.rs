@@ -132,6 +132,10 @@ fn near_line_breaks_a_tie_and_makes_no_match() {
     assert_eq!(code(file, &near(3)), EditCode::OccurrenceMismatch);
     let tied = apply(file, &near(3)).expect_err("as near").hint.expect("hint");
     assert!(tied.starts_with("Several places are equally near"), "{tied}");
+    // Sent again, it is the one that is left that would change.
+    let again = EditRequest::new("x\n", "y\n").near_line(4_usize);
+    assert_eq!(code("a\nx\nb\ny\nc\n", &again), EditCode::AlreadyApplied);
+    assert_eq!(apply("a\nx\nb\nx\nc\n", &again).expect("fourth").0, "a\nx\nb\ny\nc\n");
     let absent = EditRequest::new("q", "y").near_line(2_usize);
     assert_eq!(code(file, &absent), EditCode::NoOccurrence);
 }
