@@ -154,38 +154,3 @@ fn dots_beside_code(text: &str) -> Option<&str> {
     };
     (0..lines.len()).find(is_filler).map(|at| lines[at].trim())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn placeholders_are_distinguished_from_code() {
-        for line in [
-            "// ... existing code ...",
-            "# … rest of the function …",
-            "/* ... */",
-            "...",
-            "    // rest of the code unchanged",
-            "<!-- ... existing markup ... -->",
-            "{/* ... rest of component ... */}",
-            "[... rest of code ...]",
-            "# ... (unchanged)",
-            "// all the other methods are unchanged",
-        ] {
-            assert!(is_placeholder(line), "{line}");
-        }
-        for line in [
-            "f(...args)",
-            "// wait...",
-            "// keep existing users on the old plan",
-            "let rest = [...existing];",
-            "x = 1",
-            "",
-            "/// type that can have a reply; the reply should be omitted.",
-            "// remove the existing index before it is built again",
-        ] {
-            assert!(!is_placeholder(line), "{line}");
-        }
-    }
-}

@@ -392,3 +392,33 @@ fn new_str_alone_may_be_spoiled() {
         "a.py": "def f():\n    a()\n    b()\n", "a()\nb()", "2|a()\n3|c()" => REFUSED;
     }
 }
+
+#[test]
+fn placeholders_that_new_str_adds_are_distinguished_from_code() {
+    let file = "a();\nb();\nc();\n";
+    let placeholders = [
+        "// ... existing code ...",
+        "# … rest of the function …",
+        "/* ... */",
+        "    // rest of the code unchanged",
+        "<!-- ... existing markup ... -->",
+        "{/* ... rest of component ... */}",
+        "[... rest of code ...]",
+        "# ... (unchanged)",
+        "// all the other methods are unchanged",
+    ];
+    let code = [
+        "f(...args)",
+        "// wait...",
+        "// keep existing users on the old plan",
+        "let rest = [...existing];",
+        "/// type that can have a reply; the reply should be omitted.",
+        "// remove the existing index before it is built again",
+    ];
+    for (line, is_code) in
+        placeholders.map(|l| (l, false)).into_iter().chain(code.map(|l| (l, true)))
+    {
+        let new = format!("a(1);\n{line}\n");
+        check(&[Row("a.js", file, file, &new, is_code.then_some(new.as_str()))]);
+    }
+}

@@ -303,3 +303,20 @@ fn a_new_line_that_would_leave_its_block_is_a_guess() {
         "a.py": file, "a = one(1)\nif b:\n    two(2)", "if p:\n    a = one(1)\n    if b:\n        two(2)" => "def f():\n    zero(0)\n    if p:\n        a = one(1)\n        if b:\n            two(2)\n";
     }
 }
+
+#[test]
+fn what_the_call_keeps_stays_as_the_file_has_it() {
+    calls! {
+        "a.js": "f( a,b )\n", "f(a, b)", "f(a, c)" => "f( a,c )\n";
+        "a.js": "x = \"a\"\n", "x = 'a';", "x = 'b';" => "x = \"b\"\n";
+        "a.js": "a = {\n  type: \"x\",\n}\n", "  type: 'x'", "  type: 'y'," => "a = {\n  type: \"y\",\n}\n";
+        "a.txt": "say “hi” – it’s\n", "say \"hi\" - it's", "say \"ho\" - it's" => "say “ho” – it’s\n";
+        "a.txt": "a\u{a0}b\n", "a b", "a c" => "a\u{a0}c\n";
+        // A pair of quotes is not split.
+        "a.txt": "say “yes”\n", "say \"yes\"", "say \"no\" and \"maybe\"" => REFUSED;
+        // A closing mark is not put behind what opens a block, nor behind a comment.
+        "a.js": "f( 1);\ng(2);\n", "f(1)\ng(2)", "f(1)\nif (x) {" => REFUSED;
+        "a.js": "f( 1);\nx = 1;\n", "f(1)\nx = 1", "f(1)\nx = 1 // one" => "f( 1);\nx = 1; // one\n";
+        "a.js": "f( 1);\ng(2);\n", "f(1)\ng(2)", "f(1)\ng(3)" => "f( 1);\ng(3);\n";
+    }
+}
