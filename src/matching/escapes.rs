@@ -369,9 +369,11 @@ pub(super) fn review_escapes(
         return EscapeReview::Fine;
     }
     // One line in place of several, with one of them behind a break: also a comment or a literal, which
-    // would take that break as it is, was not meant to have it.
+    // would take that break as it is, was not meant to have it. In TeX it may begin a command.
+    let is_code =
+        file.language.is_some_and(|language| language.is_code() && language.name != "tex");
     let mut forms = undo_in_new_only(old, new);
-    forms.retain(|form| has_break(old) && share_line(old, form));
+    forms.retain(|form| is_code && has_break(old) && share_line(old, form));
     let all = forms.pop_if(|all| escape(all) == new);
     if let Some(form) = all.or_else(|| forms.into_iter().next()) {
         return EscapeReview::Proven(form);

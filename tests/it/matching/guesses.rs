@@ -280,6 +280,8 @@ fn breaks_that_new_str_alone_has_escaped_are_undone_behind_comments_too() {
         "a.js": "// it's here\nf();\nh();\n", "// it's here\nf();\nh();", "// it's here\\nf(1);\\nh();" => "// it's here\nf(1);\nh();\n";
         "a.sh": "# it's here\nf\nh\n", "# it's here\nf\nh", "# it's here\\nf 1\\nh" => "# it's here\nf 1\nh\n";
         "a.js": "a('x');\nb(\"y\");\n", "a('x');\nb(\"y\");", "a('x');\\nb(\\\"z\\\");" => "a('x');\nb(\"z\");\n";
+        // In TeX, it begins a command.
+        "a.tex": "one\ntwo\n", "one\ntwo", "two\\newpage" => "two\\newpage\n";
         // No line of old_str is behind the break.
         "a.sh": "a=1\nprintf 'x\\n'\n", "a=1\nprintf 'x\\n'", "a=1; printf 'x\\nb\\n'" => "a=1; printf 'x\\nb\\n'\n";
     }
