@@ -204,3 +204,12 @@ fn is_directive(comment: &str) -> bool {
         || !text.starts_with(char::is_whitespace)
             && text.split_whitespace().next().is_some_and(|word| word.contains(':'))
 }
+
+/// Whether a line is another one with something put in.
+pub(super) fn has_grown(line: &str, grown: &str) -> bool {
+    let shared =
+        |pairs: &mut dyn Iterator<Item = (u8, u8)>| pairs.take_while(|(a, b)| a == b).count();
+    let head = shared(&mut line.bytes().zip(grown.bytes()));
+    let tail = shared(&mut line.bytes().rev().zip(grown.bytes().rev()));
+    line.len() < grown.len() && head + tail >= line.len()
+}

@@ -8,7 +8,7 @@ use super::costs::{
     AGAIN, Difference, EDGE, EXTRA, IRREGULAR, KEPT_SHARE, LONG_QUOTE, LOST, MISSING,
     OTHER_COMMENT, PART, PLAIN_SHARE, STALE, STALE_AGAIN, STALE_SHARE, loose_cost,
 };
-use super::difference::{difference, is_made, is_unknown_comment};
+use super::difference::{difference, has_grown, is_made, is_unknown_comment};
 use super::explain::Explanation;
 use super::fold::is_word_char;
 use super::forbidden::{self, Forbidden};
@@ -378,15 +378,6 @@ impl<'c> Scales<'c> {
         self.conflict |= forbidden::other_bracket(file, call, place)
             || forbidden::other_closer(file, call, place);
     }
-}
-
-/// Whether a line is another one with something put in.
-fn has_grown(line: &str, grown: &str) -> bool {
-    let shared =
-        |pairs: &mut dyn Iterator<Item = (u8, u8)>| pairs.take_while(|(a, b)| a == b).count();
-    let head = shared(&mut line.bytes().zip(grown.bytes()));
-    let tail = shared(&mut line.bytes().rev().zip(grown.bytes().rev()));
-    line.len() < grown.len() && head + tail >= line.len()
 }
 
 /// The number of characters that are not white space.

@@ -9,7 +9,7 @@ use super::{Edges, Link, Place, with_blank_lines};
 use crate::matching::budget;
 use crate::matching::call::Call;
 use crate::matching::costs::{Difference, EXTRA, LOST, MISSING, PART, STALE, loose_cost};
-use crate::matching::difference::{is_damaged, is_misquoted_comment};
+use crate::matching::difference::{has_grown, is_damaged, is_misquoted_comment};
 use crate::matching::fold::{is_word_char, plain_key};
 use crate::matching::indent_of;
 use crate::matching::nearest::overlap;
@@ -126,18 +126,30 @@ impl<'a, 't> Text<'a, 't> {
     /// The bands of diagonals on which rare lines of both sides meet, with weights, the heaviest first.
     fn bands(&self) -> Vec<(Range<isize>, f64)> {
         let mut votes: BTreeMap<isize, f64> = BTreeMap::new();
-        for (at, line) in self.lines.iter().enumerate() {
-            let hits = self.file.lines_with_key(line.key);
-            if !(1..=MAX_ANCHORS).contains(&hits.len()) {
-                continue;
+        let nonblank = self.file.nonblank_lines();
+        let mut vote = |at: usize, hits: &[usize]| {
+            if hits.len() > MAX_ANCHORS {
+                return;
             }
             #[expect(clippy::cast_precision_loss, reason = "at most MAX_ANCHORS")]
-            let weight = line.bits / (hits.len() as f64).sqrt();
-            for &hit in hits {
-                let before = |line: &usize| *line < hit as usize;
-                let hit = self.file.nonblank_lines().partition_point(before);
+            let weight = self.lines[at].bits / (hits.len() as f64).sqrt();
+            for hit in hits {
                 *votes.entry(hit.cast_signed() - at.cast_signed()).or_default() += weight;
             }
+        };
+        for (at, line) in self.lines.iter().enumerate() {
+            let hits = self.file.lines_with_key(line.key);
+            let at_line = |hit: &u32| nonblank.partition_point(|line| *line < *hit as usize);
+            vote(at, &hits.iter().take(MAX_ANCHORS + 1).map(at_line).collect::<Vec<_>>());
+        }
+        // The line that says most may have something put in since.
+        let by_bits = |a: &usize, b: &usize| self.lines[*a].bits.total_cmp(&self.lines[*b].bits);
+        if let Some(at) = (0..self.lines.len()).max_by(by_bits)
+            && budget::spend(nonblank.len()).is_ok()
+        {
+            let text = self.lines[at].text.trim();
+            let has_grown = |hit: &usize| has_grown(text, self.file.body(nonblank[*hit]).trim());
+            vote(at, &(0..nonblank.len()).filter(has_grown).collect::<Vec<_>>());
         }
         let mut bands: Vec<(Range<isize>, f64)> = Vec::new();
         for (diagonal, weight) in votes {

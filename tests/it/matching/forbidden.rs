@@ -380,6 +380,8 @@ fn a_twin_elsewhere_is_not_the_place_that_changed() {
         "a.go": file, "\tx := 1\n\topen(x)\n\tcheck(x)\n\tclose(x)\n\tdone(x)\n", "\tx := 1\n\topen(x)\n\tcheck(x)\n\tclose(x, 2)\n\tdone(x)\n" => REFUSED;
         // Little else is quoted than the line that has changed.
         "a.js": "f(() => {\n  volumeOf(track, 0.5, level);\n});\ng(() => {   \n  volumeOf(track, level);   \n});   \n", "  volumeOf(track, level);\n});", "  volumeOf(track, 1);\n});" => REFUSED;
+        // Nothing else of the quote is rare.
+        "a.js": &("if (c) {\n  send(letter, now);\n}\n".to_owned() + &"if (a) {\n  b();\n}\n".repeat(50) + "if (f) {\n    send(letter);\n  }\n"), "  send(letter);\n}", "  send(letter, later);\n}" => REFUSED;
         "a.go": file, "func b() {\n\tx := 1\n\topen(x)\n\tcheck(x)\n", "func b() {\n\tx := 1\n\topen(x)\n\tcheck(x, 2)\n" => "func a() {\n\tx := 1\n\topen(x, 1)\n\tcheck(x)\n\tclose(x)\n\tdone(x)\n}\n\nfunc b() {\n    x := 1\n    open(x)\n    check(x, 2)\n    close(x)\n    done(x)\n}\n";
     }
 }
