@@ -71,11 +71,9 @@ impl Escapes {
                 true => backslash_runs(new).min(),
                 false => backslash_runs(new).max(),
             };
-            let is_less =
-                backslash_runs(old).min().zip(run).is_some_and(|(least, run)| run < least);
-            // Nor are they escaped where quotes are not that are in old_str.
-            let is_bare = |c: &char| QUOTES.contains(c) && signs.new.is_only_bare(*c);
-            if is_less || signs.old.written.difference(&signs.old.bare).any(is_bare) {
+            if let (Some(least), Some(run)) = (backslash_runs(old).min(), run)
+                && run < least
+            {
                 signs.new.bare.insert('\\');
             }
             // An escape that the file has, too, shows that backslashes are not doubled.
@@ -368,16 +366,6 @@ pub(super) fn review_escapes(
     if !has_escape(new) {
         return EscapeReview::Fine;
     }
-    // One line in place of several, with one of them behind a break: also a comment or a literal, which
-    // would take that break as it is, was not meant to have it. In TeX it may begin a command.
-    let is_code =
-        file.language.is_some_and(|language| language.is_code() && language.name != "tex");
-    let mut forms = undo_in_new_only(old, new);
-    forms.retain(|form| is_code && has_break(old) && share_line(old, form));
-    let all = forms.pop_if(|all| escape(all) == new);
-    if let Some(form) = all.or_else(|| forms.into_iter().next()) {
-        return EscapeReview::Proven(form);
-    }
     let Some(language) = file.language.filter(|l| forbids_escapes(l)) else {
         let has_new = |check: fn(Option<&'static Language>, &str) -> bool| {
             check(file.language, new) && !check(file.language, file.text)
@@ -387,6 +375,9 @@ pub(super) fn review_escapes(
             false => EscapeReview::Fine,
         };
     };
+    if let Some(form) = lines_in_one(file, place, old, new) {
+        return EscapeReview::Proven(form);
+    }
     // The file already has such text, so here it is no mistake.
     if has_escape(old)
         && file.lexed().is_some_and(|lexed| escapes_in_code(lexed, file.text, place.clone()))
@@ -396,6 +387,25 @@ pub(super) fn review_escapes(
     let may_be_proven = file.lexed().is_some_and(Lexed::is_well_formed);
     let around = [&file.text[..place.start], &file.text[place.end..]];
     review(language, new, around, may_be_proven)
+}
+
+/// The lines that `new` has as one, where it replaces whole lines of code and has one of them behind an
+/// escaped break. Also a comment, which would take that break as it is, was not meant to have it.
+fn lines_in_one(
+    file: &SourceFile<'_>,
+    place: &Range<usize>,
+    old: &str,
+    new: &str,
+) -> Option<String> {
+    let begins_line = file.text[..place.start].rsplit('\n').next()?.trim().is_empty();
+    let in_literal = file.lexed()?.kind_across(place.start) == TokenKind::Literal;
+    if !begins_line || in_literal || !has_break(old) || old.contains("\\n") {
+        return None;
+    }
+    let mut forms = undo_in_new_only(old, new);
+    let all = forms.pop_if(|all| escape(all) == new);
+    let form = all.or_else(|| forms.into_iter().next())?;
+    (form != old && share_line(old, &form)).then_some(form)
 }
 
 /// Reviews `new` between the texts above and below it.

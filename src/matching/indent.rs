@@ -170,9 +170,9 @@ impl LevelWidths {
         Self { call, shown_by_old, tentative, file: file.indent_unit(), tabs }
     }
 
-    /// The same without what the call shows: the steps of a text inside a literal are no levels.
+    /// The same for a text inside a literal, whose steps are no levels: they stay as wide as they are.
     pub(super) fn of_text(self) -> Self {
-        Self { call: None, tentative: None, ..self }
+        Self { call: self.file, tentative: None, ..self }
     }
 
     /// Whether a line of the call and one of the file are equally deep, each in its own unit.

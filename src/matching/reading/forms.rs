@@ -35,13 +35,6 @@ pub(in crate::matching) struct Seen {
     pub(in crate::matching) written: BTreeSet<char>,
 }
 
-impl Seen {
-    /// Whether the text has a character as it is, and nowhere as a mistake writes it.
-    pub(in crate::matching) fn is_only_bare(&self, c: char) -> bool {
-        self.bare.contains(&c) && !self.written.contains(&c)
-    }
-}
-
 /// What is seen in `old_str`, and in the lines of `new_str` that it has not: those that both share say
 /// nothing about the others.
 pub(in crate::matching) struct Signs {

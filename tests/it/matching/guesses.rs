@@ -278,10 +278,13 @@ fn escapes_that_look_odd_are_only_written_where_the_call_is_exact() {
 fn breaks_that_new_str_alone_has_escaped_are_undone_behind_comments_too() {
     calls! {
         "a.js": "// it's here\nf();\nh();\n", "// it's here\nf();\nh();", "// it's here\\nf(1);\\nh();" => "// it's here\nf(1);\nh();\n";
-        "a.sh": "# it's here\nf\nh\n", "# it's here\nf\nh", "# it's here\\nf 1\\nh" => "# it's here\nf 1\nh\n";
+        "a.py": "# it's here\nf()\nh()\n", "# it's here\nf()\nh()", "# it's here\\nf(1)\\nh()" => "# it's here\nf(1)\nh()\n";
         "a.js": "a('x');\nb(\"y\");\n", "a('x');\nb(\"y\");", "a('x');\\nb(\\\"z\\\");" => "a('x');\nb(\"z\");\n";
-        // In TeX, it begins a command.
+        // Elsewhere, it may be no break: inside of a literal, in a command, a path, or a pattern.
+        "a.py": "print(\"hello\nworld\")\n", "hello\nworld", "hello\\nworld" => "print(\"hello\\nworld\")\n";
         "a.tex": "one\ntwo\n", "one\ntwo", "two\\newpage" => "two\\newpage\n";
+        "a.hs": "q = f (\n  \\n -> n)\n", "q = f (\n  \\n -> n)", "q = f (\\n -> n)" => "q = f (\\n -> n)\n";
+        "a.php": "namespace app\n{\n}\n", "namespace app\n{", "namespace app\\notes {" => "namespace app\\notes {\n}\n";
         // No line of old_str is behind the break.
         "a.sh": "a=1\nprintf 'x\\n'\n", "a=1\nprintf 'x\\n'", "a=1; printf 'x\\nb\\n'" => "a=1; printf 'x\\nb\\n'\n";
     }
