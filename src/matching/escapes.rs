@@ -375,9 +375,6 @@ pub(super) fn review_escapes(
             false => EscapeReview::Fine,
         };
     };
-    if let Some(form) = lines_in_one(file, place, old, new) {
-        return EscapeReview::Proven(form);
-    }
     // The file already has such text, so here it is no mistake.
     if has_escape(old)
         && file.lexed().is_some_and(|lexed| escapes_in_code(lexed, file.text, place.clone()))
@@ -386,26 +383,23 @@ pub(super) fn review_escapes(
     }
     let may_be_proven = file.lexed().is_some_and(Lexed::is_well_formed);
     let around = [&file.text[..place.start], &file.text[place.end..]];
-    review(language, new, around, may_be_proven)
+    match review(language, new, around, may_be_proven) {
+        EscapeReview::Fine if may_be_lines(file, place, old, new) => EscapeReview::Suspicious,
+        review => review,
+    }
 }
 
-/// The lines that `new` has as one, where it replaces whole lines of code and has one of them behind an
-/// escaped break. Also a comment, which would take that break as it is, was not meant to have it.
-fn lines_in_one(
-    file: &SourceFile<'_>,
-    place: &Range<usize>,
-    old: &str,
-    new: &str,
-) -> Option<String> {
-    let begins_line = file.text[..place.start].rsplit('\n').next()?.trim().is_empty();
-    let in_literal = file.lexed()?.kind_across(place.start) == TokenKind::Literal;
-    if !begins_line || in_literal || !has_break(old) || old.contains("\\n") {
-        return None;
-    }
-    let mut forms = undo_in_new_only(old, new);
-    let all = forms.pop_if(|all| escape(all) == new);
-    let form = all.or_else(|| forms.into_iter().next())?;
-    (form != old && share_line(old, &form)).then_some(form)
+/// Whether `new`, one line in place of whole lines of code, has one of them behind an escaped break: a
+/// comment would take that break as it is, and the code behind it.
+fn may_be_lines(file: &SourceFile<'_>, place: &Range<usize>, old: &str, new: &str) -> bool {
+    let head = file.text[..place.start].rsplit('\n').next().unwrap_or_default();
+    let in_literal =
+        file.lexed().is_none_or(|lexed| lexed.kind_across(place.start) == TokenKind::Literal);
+    let forms = undo_in_new_only(old, new);
+    head.trim().is_empty()
+        && !in_literal
+        && has_break(old)
+        && forms.first().is_some_and(|form| share_line(old, form))
 }
 
 /// Reviews `new` between the texts above and below it.

@@ -1,5 +1,7 @@
 //! What the call does not show is a guess, and refused; beside each guess, a call that shows it.
 
+use restitch::EditRequest;
+
 use super::forbidden::{REFUSED, calls};
 
 #[test]
@@ -275,19 +277,22 @@ fn escapes_that_look_odd_are_only_written_where_the_call_is_exact() {
 }
 
 #[test]
-fn breaks_that_new_str_alone_has_escaped_are_undone_behind_comments_too() {
+fn breaks_that_new_str_alone_has_escaped_are_undone_in_code_only() {
     calls! {
-        "a.js": "// it's here\nf();\nh();\n", "// it's here\nf();\nh();", "// it's here\\nf(1);\\nh();" => "// it's here\nf(1);\nh();\n";
-        "a.py": "# it's here\nf()\nh()\n", "# it's here\nf()\nh()", "# it's here\\nf(1)\\nh()" => "# it's here\nf(1)\nh()\n";
         "a.js": "a('x');\nb(\"y\");\n", "a('x');\nb(\"y\");", "a('x');\\nb(\\\"z\\\");" => "a('x');\nb(\"z\");\n";
-        // Elsewhere, it may be no break: inside of a literal, in a command, a path, or a pattern.
+        // They may be meant: in a comment, a literal, a command, a path, or a pattern.
+        "a.py": "# use\nx = 1\n", "# use\nx = 1", "# use\\n as separator" => "# use\\n as separator\n";
         "a.py": "print(\"hello\nworld\")\n", "hello\nworld", "hello\\nworld" => "print(\"hello\\nworld\")\n";
         "a.tex": "one\ntwo\n", "one\ntwo", "two\\newpage" => "two\\newpage\n";
         "a.hs": "q = f (\n  \\n -> n)\n", "q = f (\n  \\n -> n)", "q = f (\\n -> n)" => "q = f (\\n -> n)\n";
         "a.php": "namespace app\n{\n}\n", "namespace app\n{", "namespace app\\notes {" => "namespace app\\notes {\n}\n";
-        // No line of old_str is behind the break.
         "a.sh": "a=1\nprintf 'x\\n'\n", "a=1\nprintf 'x\\n'", "a=1; printf 'x\\nb\\n'" => "a=1; printf 'x\\nb\\n'\n";
     }
+    // Behind a comment, the caller is told.
+    let call = EditRequest::new("// note\nf();\nh();", "// note\\nf(1);\\nh();").for_path("a.js");
+    let applied = restitch::apply("// note\nf();\nh();\n", &call).expect("it is exact");
+    assert_eq!(applied.text, "// note\\nf(1);\\nh();\n");
+    assert_eq!(applied.warnings.len(), 1, "{:?}", applied.warnings);
 }
 
 #[test]
