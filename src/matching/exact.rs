@@ -292,7 +292,10 @@ fn find_applied_edit(
 /// may be as deep now as it was sent.
 fn stands_shifted(old: &str, new: &str, file: &SourceFile<'_>, range: &Range<usize>) -> bool {
     let (old, new): (Vec<_>, Vec<_>) = (old.lines().collect(), new.lines().collect());
-    let at = file.snapshot.lines().number_at(range.start) - 1;
+    let begins_line = range.start == 0 || file.text[..range.start].ends_with('\n');
+    if !begins_line || new.len() <= old.len() {
+        return false;
+    }
     let same = |a: &str, b: &str| unindented(a) == unindented(b);
     let stands = |first: usize| {
         let there = (first..first + new.len()).map(|at| file.body(at));
@@ -304,14 +307,12 @@ fn stands_shifted(old: &str, new: &str, file: &SourceFile<'_>, range: &Range<usi
             && pairs.all(|(line, there)| same(line, there))
             && shifts.all(|shift| Some(shift) == by)
     };
-    let begins_line = range.start == 0 || file.text[..range.start].ends_with('\n');
-    begins_line
-        && new.len() > old.len()
-        && (0..=new.len() - old.len()).take(MAX_HITS).any(|head| {
-            let first = at.checked_sub(head);
-            old.iter().zip(&new[head..]).all(|(a, b)| same(a, b))
-                && first.is_some_and(|at| at + new.len() <= file.lines().len() && stands(at))
-        })
+    let at = file.snapshot.lines().number_at(range.start) - 1;
+    (0..=new.len() - old.len()).take(MAX_HITS).any(|head| {
+        let first = at.checked_sub(head);
+        old.iter().zip(&new[head..]).all(|(a, b)| same(a, b))
+            && first.is_some_and(|at| at + new.len() <= file.lines().len() && stands(at))
+    })
 }
 
 /// Words with which a line of Ruby, Lua or Elixir begins a block that `end` closes.
