@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::diff::{LineOp, line_ops};
 use super::fold::plain_key;
-use super::indent::depth;
+use super::indent::{depth, indent_of};
 use super::source_file::{new_lines, split_lines};
 use crate::text::words;
 
@@ -108,17 +108,40 @@ impl<'a> Call<'a> {
     /// Whether the call indents all lines that it keeps otherwise, and not by one step: then `new_str` only
     /// has levels of another width, or none.
     pub(super) fn rescales(&self) -> bool {
-        let step = |(new, old): (&&str, &Option<usize>)| {
-            let old = old.filter(|&old| self.keeps(old) && !self.old[old].trim().is_empty())?;
-            Some(depth(new).cast_signed() - depth(self.old[old]).cast_signed())
-        };
-        let steps: Vec<isize> = self.new.iter().zip(&self.partners).filter_map(step).collect();
+        let steps = self.steps(|old, _| self.keeps(old));
         !steps.contains(&0) && steps.iter().any(|step| *step != steps[0])
+    }
+
+    /// Whether `new_str` only begins less deep: of the lines from this one on, the outermost is moved out, and
+    /// with it all that the call has, the first or the last line.
+    pub(super) fn moves_out(&self, from: usize) -> bool {
+        let outermost = |lines: &[&str]| {
+            let full = lines.iter().skip(from).filter(|line| !line.trim().is_empty());
+            full.map(|line| depth(line)).min()
+        };
+        let (Some(old), Some(new)) = (outermost(&self.old), outermost(&self.new)) else {
+            return false;
+        };
+        let by = new.cast_signed() - old.cast_signed();
+        let steps = self.steps(|old, new| old >= from && new >= from);
+        by < 0
+            && !steps.is_empty()
+            && (!steps.contains(&0) || steps.first() == Some(&by) || steps.last() == Some(&by))
+    }
+
+    /// By how many columns `new_str` has such pairs of lines deeper than `old_str`.
+    fn steps(&self, is_such: impl Fn(usize, usize) -> bool) -> Vec<isize> {
+        let step = |new: usize| {
+            let is_full = |old: usize| !self.old[old].trim().is_empty();
+            let old = self.partners[new].filter(|&old| is_such(old, new) && is_full(old))?;
+            Some(depth(self.new[new]).cast_signed() - depth(self.old[old]).cast_signed())
+        };
+        (0..self.new.len()).filter_map(step).collect()
     }
 
     /// Whether `new_str` has lost the indentation of all its lines, or of only the first one.
     pub(super) fn new_lost_indent(&self) -> bool {
-        let is_deep = |line: &str| line.starts_with([' ', '\t']);
+        let is_deep = |line: &str| depth(line) > 0;
         let is_full = |line: &&str| !line.trim().is_empty();
         let Some(first) = self.new.iter().position(is_full) else { return false };
         if is_deep(self.new[first]) {
@@ -133,6 +156,23 @@ impl<'a> Call<'a> {
         };
         (is_alone || is_flat) && self.old.iter().copied().filter(is_full).all(is_deep)
             || was_deep && (first + 1..self.new.len()).any(keeps_deep)
+    }
+
+    /// Whether the first line below a head that stays is moved out of its block, and nothing is inside any more.
+    pub(super) fn empties_block(&self) -> bool {
+        let full = (0..self.old.len()).filter(|&old| !self.old[old].trim().is_empty());
+        let is_inside =
+            |indent: &str, outer: &str| indent.len() > outer.len() && indent.starts_with(outer);
+        full.clone().zip(full.skip(1)).any(|(head, inner)| {
+            let [old_head, old] = [head, inner].map(|at| indent_of(self.old[at]));
+            let indent = |old: usize| {
+                let new = self.successor(old).filter(|_| self.keeps(old))?;
+                Some(indent_of(self.new[new]))
+            };
+            let leaves =
+                |(new_head, new): (&str, &str)| is_inside(old, new) && new_head.starts_with(new);
+            is_inside(old, old_head) && indent(head).zip(indent(inner)).is_some_and(leaves)
+        })
     }
 
     /// Whether the call changes, removes or adds a line beside line `old`, blank lines aside.

@@ -14,7 +14,8 @@ use std::ops::Range;
 
 use super::costs::NEW_OTHERWISE;
 use super::fold::is_word_char;
-use super::reading::{Seen, Signs, Undone};
+use super::reading::{Form, Seen, Signs, Undone};
+use super::shape::is_among;
 use super::source_file::SourceFile;
 use crate::edit::{Explanation, Rewrite};
 use crate::language::{Language, Lexed, TokenKind};
@@ -63,6 +64,15 @@ impl Escapes {
             return None;
         }
         let text = undone.clone();
+        // Where only the last break of several lines is escaped, no other is.
+        let is_last = |whole: &&str| has_break(whole) && self.unescape(whole) == **whole;
+        if old.strip_suffix("\\n").filter(is_last).is_some() {
+            let undo_new = |new: &str| {
+                let undone = new.strip_suffix("\\n").filter(|_| has_break(new));
+                vec![Form::usual(undone.map_or(new.to_owned(), |whole| format!("{whole}\n")))]
+            };
+            return Some(Undone { text, undo_new: Box::new(undo_new) });
+        }
         let undo_new = move |new: &str| {
             let mut signs = Signs::of(old, new, seen);
             // Where old_str has all backslashes doubled, single ones are as they are. Those of line
@@ -327,6 +337,33 @@ fn has_written_quote(language: Option<&'static Language>, text: &str) -> bool {
     })
 }
 
+/// Whether a text has an entity or a Unicode escape for a mark of code, outside of literals, as no code of
+/// the file has one.
+pub(super) fn has_written_mark(file: &SourceFile<'_>, text: &str) -> bool {
+    const MARKS: [(&str, char); 6] = [
+        ("&lt;", '<'),
+        ("&gt;", '>'),
+        ("&amp;", '&'),
+        ("&quot;", '"'),
+        ("\\u003", '\0'),
+        ("\\u002", '\0'),
+    ];
+    const MARKUP: &str = "html xml vue svelte php css";
+    let is_code = |language: &&Language| language.is_code() && !is_among(MARKUP, language.name);
+    let Some(language) = file.language.filter(is_code).filter(|l| !may_be_markup(l, text)) else {
+        return false;
+    };
+    // What the text has bare as well, it may have on purpose.
+    let is_bare = |mark: &str, c: char| text.replace(mark, "").contains(c);
+    let mut marks = MARKS
+        .iter()
+        .filter(|(mark, c)| text.contains(mark) && !is_bare(mark, *c) && !file.text.contains(mark));
+    let lexed = LazyCell::new(|| language.lex(text));
+    marks.any(|(mark, _)| {
+        text.match_indices(mark).any(|(at, _)| lexed.kind_at(at) == TokenKind::Code)
+    })
+}
+
 /// The warning about suspicious escapes.
 pub(crate) const ESCAPES_WARNING: &str =
     "the new text holds escapes (\\n, \\\") outside of string literals; they were written as sent";
@@ -424,22 +461,60 @@ fn review(
     // Breaks outside of literals are all that a language forbids, if the quotes are bare.
     let least = Escapes::BREAKS.unescape(new);
     if is_clean(&least, true) {
-        return EscapeReview::Proven(least);
+        return match splits_text(language, &least, [above, below], new) {
+            true => EscapeReview::Suspicious,
+            false => EscapeReview::Proven(least),
+        };
     }
-    let ways = [Escapes::ALL, Escapes::QUOTES, Escapes::QUOTES_AND_BREAKS];
-    let mut valid = ways.map(|way| way.unescape(new)).to_vec();
-    valid.retain(|text| is_clean(text, true));
     // Where every quote and backslash of a line is escaped, the line as a whole was, behind its indentation.
     let is_escaped_whole = |line: &str| escape(&Escapes::ALL.unescape(line)) == line;
-    let was_escaped_whole = || new.split('\n').map(str::trim_start).all(is_escaped_whole);
-    let is_sure = |text: &String| {
-        valid.iter().all(|other| other == text)
-            || *text == Escapes::ALL.unescape(new) && was_escaped_whole()
+    if new.split('\n').map(str::trim_start).all(is_escaped_whole) {
+        let whole = Escapes::ALL.unescape(new);
+        if is_clean(&whole, true) {
+            return EscapeReview::Proven(whole);
+        }
+    }
+    // A line that has nothing forbidden has its escapes where they belong.
+    let text = [above, new, below].concat();
+    let lexed = language.lex(&text);
+    let mut end = above.len();
+    let is_forbidden: Vec<bool> = new
+        .split_inclusive('\n')
+        .map(|line| {
+            let start = end;
+            end += line.len();
+            escapes_in_code(&lexed, &text, start..end)
+        })
+        .collect();
+    let unescape = |way: Escapes| -> String {
+        let lines = new.split_inclusive('\n').zip(&is_forbidden);
+        lines.map(|(line, bad)| if *bad { way.unescape(line) } else { line.to_owned() }).collect()
     };
-    match valid.first() {
-        Some(text) if is_sure(text) => EscapeReview::Proven(text.clone()),
+    let ways = [Escapes::ALL, Escapes::QUOTES, Escapes::QUOTES_AND_BREAKS];
+    let mut valid = ways.map(unescape).to_vec();
+    valid.retain(|text| is_clean(text, true));
+    valid.dedup();
+    match &valid[..] {
+        [text] => EscapeReview::Proven(text.clone()),
         _ => EscapeReview::Suspicious,
     }
+}
+
+/// Whether a break that was undone in `new` is inside a literal, such as a pattern, once those above it are
+/// undone.
+fn splits_text(language: &Language, undone: &str, [above, below]: [&str; 2], new: &str) -> bool {
+    let mut text = [above, new, below].concat();
+    let mut end = above.len() + new.len();
+    let mut at = above.len();
+    while let Some(next) = text[at..end].find("\\n").map(|next| at + next) {
+        match language.lex(&text).kind_at(next) {
+            TokenKind::Literal => at = next + 2,
+            _ => text.replace_range(next..next + 2, "\n"),
+        }
+        end = text.len() - below.len();
+    }
+    let is_text = |text: &str| text.replace("\\t", "\t") == undone.replace("\\t", "\t");
+    !is_text(&text[above.len()..end])
 }
 
 /// The text with one level of escaping more, in the form that most serialisers write.

@@ -131,11 +131,17 @@ fn named_elsewhere(
         let below = file.text[end..].split('\n').next().filter(|_| !new.ends_with('\n'));
         (file.text[..start].rsplit('\n').next(), below)
     };
-    let is_made = |at: &usize| {
-        number(*at) <= near && around(*at, at + new.len()) == around(ranges[0].start, ranges[0].end)
+    let distance = |start: usize, end: usize| {
+        number(start).saturating_sub(near).max(near.saturating_sub(number(end.max(start + 1) - 1)))
     };
-    // The first line of an occurrence as long as `old` that has the named line as its last.
-    let first = near.saturating_sub(old.lines().count()) + 1;
+    let others = ranges.iter().map(|range| distance(range.start, range.end));
+    let most = others.min().unwrap_or_default().min(NEAR + 1);
+    let is_made = |at: &usize| {
+        let end = at + new.len();
+        distance(*at, end) < most && around(*at, end) == around(ranges[0].start, ranges[0].end)
+    };
+    // The first line of an occurrence as long as `new` that ends near the named line.
+    let first = near.saturating_sub(new.lines().count() + NEAR).max(1);
     let start = file.snapshot.lines().start(first);
     let hits = memmem::find_iter(&file.text.as_bytes()[start..], new).take(MAX_HITS);
     if new.contains(is_word_char)
@@ -204,6 +210,9 @@ pub(super) fn nearest_to_line(request: &EditRequest, lines: &[usize]) -> Option<
     nearest.next().filter(|_| nearest.next().is_none())
 }
 
+/// How many lines beside a place `near_line` still names it.
+pub(super) const NEAR: usize = 3;
+
 /// The most places at which `new_str` may stand that are looked at.
 const MAX_HITS: usize = 16;
 
@@ -215,7 +224,8 @@ fn replace(request: &EditRequest, file: &SourceFile<'_>, ranges: &[Range<usize>]
     if let [range] = ranges {
         escapes::review_escapes(file, range, old, new).settle(&mut written, &mut explanation);
     }
-    let found = find_applied_edit(old, &written, file, ranges);
+    let there = with_file_endings(file, ranges[0].start, &written);
+    let found = find_applied_edit(old, &there, file, ranges);
     if let Some(line) = found.filter(|_| written == *new || made::is_telling(file, old, &written)) {
         return Verdict::Refused(match ranges.len() {
             1 => refuse::already_applied(line),
@@ -281,9 +291,13 @@ fn find_applied_edit(
     ranges.iter().take(MAX_CHECKED).find_map(|range| {
         let mut starts =
             offsets.iter().filter_map(|offset| (range.start + shift).checked_sub(*offset));
-        let start = starts
-            .find(|at| file.text.as_bytes()[*at..].starts_with(new.as_bytes()))
-            .or_else(|| is_shifted(range).then_some(range.start))?;
+        // The last line of a file may have no line break.
+        let stands = |at: &usize| {
+            let there = &file.text.as_bytes()[*at..];
+            there.starts_with(new.as_bytes())
+                || new.trim_end_matches(is_break).as_bytes() == there && there.len() > old.len()
+        };
+        let start = starts.find(stands).or_else(|| is_shifted(range).then_some(range.start))?;
         (!mends_structure(old, new, file, range)).then(|| file.snapshot.lines().number_at(start))
     })
 }
@@ -403,12 +417,21 @@ pub(super) fn added_blank_line_warning(old: &str, new: &str) -> Option<&'static 
     adds_blank_line.then_some("the new text ends with a line break and the old text does not, so a blank line was added after it")
 }
 
+/// The tags around the arguments of a call.
+const CALL_TAGS: [&str; 7] =
+    ["<new_str", "</new_str", "</old_str", "</parameter", "</invoke", "<![CDATA[", "]]>"];
+
 /// The warnings about text in `new_str` that was probably not meant to be written.
 pub(super) fn suspicious_text_warnings(file: &SourceFile<'_>, old: &str, new: &str) -> Vec<String> {
     let language = file.language;
-    let has_fence = new.trim_start().starts_with("```")
-        && !old.contains("```")
-        && language.is_none_or(|l| l.is_code());
+    let mut full = new.lines().map(str::trim).filter(|line| !line.is_empty());
+    let ends: Vec<&str> = [full.next(), full.next_back()].into_iter().flatten().collect();
+    let ends_in = |mark: &str| {
+        ends.iter().any(|line| line.starts_with(mark))
+            && ![old, file.text].iter().any(|text| text.contains(mark))
+    };
+    let has_tag = CALL_TAGS.iter().any(|tag| ends_in(tag));
+    let has_fence = ends_in("```") && language.is_none_or(|l| l.is_code());
     let is_all_marked = |text: &str| {
         let mut lines = text.lines().filter(|line| !line.is_empty()).peekable();
         lines.peek().is_some() && lines.all(|line| line.starts_with(['+', '-']))
@@ -423,6 +446,7 @@ pub(super) fn suspicious_text_warnings(file: &SourceFile<'_>, old: &str, new: &s
     let found = [
         has_fence.then_some("the new text holds a code fence, which was written as it is"),
         adds_placeholder.then_some("the new text holds a placeholder for other text, which was written as it is"),
+        has_tag.then_some("the new text begins or ends with a tag of the call, which was written as it is"),
         is_diff.then_some("lines of the new text begin with + or - as in a diff; they were written as they are"),
         adds_conflict.then_some("the new text holds the markers of a merge conflict or of a search/replace block, which were written as they are"),
     ];

@@ -13,7 +13,7 @@ use super::costs::{Difference, IRREGULAR, NUMBERS_OFF, PART};
 use super::difference::difference;
 use super::exact::with_file_endings;
 use super::forbidden::{self, Forbidden};
-use super::indent_of;
+use super::indent::{depth, indent_of};
 use super::maps::{IndentMap, maps};
 use super::places::{Edges, Place, places};
 use super::reading::{Reading, StrayMark, is_fence};
@@ -92,6 +92,11 @@ pub(super) fn explain(file: &SourceFile<'_>, reading: &Rc<Reading>) -> Found {
     }
     if !reading.is_reverse && !reading.mistakes.is_empty() && !reading.whole_lines {
         out.list = as_it_stands(file, reading);
+        for plain in &mut out.list {
+            // Behind its indentation, the first line shows no depth.
+            let is_lost = depth(file.body(plain.lines.start)) > depth(call.old[0]);
+            plain.is_guess |= call.moves_out(usize::from(is_lost));
+        }
     }
     let plain: Vec<usize> = out.list.iter().map(|e| e.lines.start).collect();
     for made in out.list.extract_if(.., |e| forbidden::beside(file, &call, &e.lines)) {
@@ -120,9 +125,10 @@ pub(super) fn explain(file: &SourceFile<'_>, reading: &Rc<Reading>) -> Found {
         }
     }
     let is_guess = reading.is_guess || forbidden::may_be_own(file, &call, &reading.mistakes);
-    let is_lost = call.new_lost_indent();
+    let is_lost = call.new_lost_indent() || call.empties_block();
     for explanation in &mut out.list {
-        let is_deep = || file.body(explanation.lines.start).starts_with([' ', '\t']);
+        let is_deep =
+            || explanation.lines.clone().any(|line| file.body(line).starts_with([' ', '\t']));
         explanation.is_guess |= is_guess || is_lost && is_deep();
     }
     out

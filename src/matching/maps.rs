@@ -12,7 +12,7 @@ use super::indent::{IndentRule, LevelWidths, TAB_WIDTH, depth, fit, indent_of};
 use super::margin::belongs_at_margin;
 use super::new_literals::{heredoc_lines, literal_lines};
 use super::places::{Link, LinkKind, Place};
-use super::shape::{line_of, odd_by_itself, odd_lines};
+use super::shape::{line_of, must_hold, odd_by_itself, odd_lines};
 use super::source_file::{SourceFile, line_key};
 
 /// The indentation of every line of `new_str` under one map.
@@ -35,13 +35,18 @@ const MAX_ODD: u8 = 2;
 /// Every map that fits the lines at a place.
 pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec<IndentMap> {
     let pairs = pairs(file, call, place);
-    if pairs.iter().all(Pair::is_right) {
+    let as_sent = |is_guess| {
         let indents = call.new.iter().map(|line| indent_of(line).to_owned()).collect();
-        let is_guess = call.rescales();
-        return vec![IndentMap { how: None, price: 0.0, indents, is_guess, moves_kept: false }];
+        vec![IndentMap { how: None, price: 0.0, indents, is_guess, moves_kept: false }]
+    };
+    if pairs.iter().all(Pair::is_right) {
+        return as_sent(call.rescales() || !pairs.is_empty() && call.moves_out(0));
     }
     let lines = Lines::of(file, call, place, pairs);
     let rules = &lines.rules;
+    // The lines around what was left out belong to one block only if one rule explains them.
+    let is_elided = place.links.iter().any(|link| link.kind == LinkKind::Elided);
+    let is_torn = is_elided && (rules.is_empty() || lines.lost.is_some_and(|lost| lost.is_right()));
     let base = if rules.is_empty() { IRREGULAR } else { Difference::Indentation.cost() };
     let map = |how, frame_of: &dyn Fn(&NewLine<'_>) -> Frame, mapped: &[String], is_guess| {
         let frames: Vec<Frame> = lines.new.iter().map(frame_of).collect();
@@ -50,7 +55,7 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
             Frame::Call => mapped[line.at].clone(),
             Frame::File => line.sent.to_owned(),
         });
-        let indents = indents.collect();
+        let (indents, is_guess) = (indents.collect(), is_guess || is_torn);
         IndentMap { how: Some(how), price, indents, is_guess, moves_kept }
     };
     let mut out = Vec::new();
@@ -75,14 +80,20 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
     });
     let how = "new lines indented as they were sent";
     let frame = |line: &NewLine<'_>| if line.keeps_depth() { Frame::Call } else { Frame::File };
-    out.push(map(how, &frame, &mapped, is_guess || leaves_place));
+    let is_wrong = |line: &NewLine<'_>| line.old.is_none() && line.says == Some(Frame::Call);
+    let adds_wrong = lines.says(Frame::Call) && lines.new.iter().any(is_wrong);
+    out.push(map(how, &frame, &mapped, is_guess || leaves_place || adds_wrong));
     if let Some(first) = lines.lost_first() {
         let how = "new lines indented as they were sent, but for the first";
         let mut but_first = map(how, &|_| Frame::File, &mapped, lines.code[0].is_right());
         but_first.indents[first] = lines.code[0].there.to_owned();
         out.push(but_first);
     }
-    let leaves_wrong = |pair: &Pair<'_>| call.fate(pair.old) == Fate::Kept && !pair.is_right();
+    let stays = |new: usize| lines.new[new].keeps_depth();
+    let leaves_wrong = |pair: &Pair<'_>| {
+        let keeps = call.fate(pair.old) == Fate::Kept || !lines.is_as_sent();
+        !pair.is_right() && keeps && call.successor(pair.old).is_some_and(stays)
+    };
     let is_guess = moves_wrong
         || leaves_place
         || lines.code.iter().any(leaves_wrong)
@@ -258,8 +269,16 @@ impl<'p> Lines<'p> {
             levels = levels.map(LevelWidths::of_text);
         }
         let [levels, after_first] = levels;
-        let indents: Vec<(&str, &str)> = code.iter().map(|pair| (pair.sent, pair.there)).collect();
-        let (rules, first_lost) = fit(&indents, levels, after_first);
+        let fit = |pairs: &[Pair<'p>]| {
+            let indents: Vec<_> = pairs.iter().map(|pair| (pair.sent, pair.there)).collect();
+            fit(&indents, levels, after_first)
+        };
+        // Lines of a literal that all moved with the code show by how much.
+        let moved = || pairs.iter().all(|pair| !pair.in_literal || !pair.is_right());
+        let (rules, first_lost) = match Some(&pairs).filter(|_| moved()).map(|all| fit(all)) {
+            Some((rules, false)) if !rules.is_empty() => (rules, false),
+            _ => fit(&code),
+        };
         let lost = first_lost.then_some(code[0]);
         let (mut new, mut old_above): (Vec<NewLine<'p>>, usize) = (Vec::new(), 0);
         for op in &call.ops {
@@ -369,7 +388,7 @@ impl<'p> Lines<'p> {
         let sent = line.sent;
         let first = self.lost.filter(|lost| self.is_lost(line) && lost.sent == sent);
         if let Some(pair) = line.pair.filter(|_| line.keeps_depth()).or(first) {
-            return (pair.there.to_owned(), true);
+            return (pair.there.to_owned(), first.is_none_or(|first| first.there == pair.there));
         }
         let (above, below) = self.neighbours(line);
         if self.is_in_right_literal(above, below) {
@@ -454,7 +473,8 @@ impl<'p> Lines<'p> {
         let pairs = self.code.iter().skip(usize::from(self.lost.is_some()));
         let old = pairs.clone().map(|pair| pair.sent).min_by_key(|indent| depth(indent));
         let there = pairs.map(|pair| pair.there).min_by_key(|indent| depth(indent));
-        let new = self.full().filter(|line| !self.is_lost(line)).min_by_key(|l| depth(l.sent));
+        let is_code = |line: &&NewLine<'p>| !line.is_unmapped && !self.is_lost(line);
+        let new = self.full().filter(is_code).min_by_key(|line| depth(line.sent));
         if let (Some(old), Some(line), Some(there)) = (old, new, there) {
             out.push(Shared { at: line.at, old, new: line.sent, there });
         }
@@ -471,8 +491,13 @@ impl<'p> Lines<'p> {
             self.new.iter().filter(|line| line.pair.is_some_and(|it| it.there == line.sent));
         let right: HashSet<&str> = of(true).chain(in_new.map(|line| line.sent)).collect();
         let wrong: HashSet<&str> = of(false).filter(|sent| !right.contains(sent)).collect();
+        // Where what the call keeps is as the file has it, only what would leave the place is not.
+        let is_kept = |line: &NewLine<'_>| line.pair.is_some_and(|pair| self.call.keeps(pair.old));
+        let in_file = |line: &NewLine<'_>| line.says == Some(Frame::File) && is_kept(line);
+        let is_right = self.new.iter().any(in_file) && !self.says(Frame::Call);
+        let outermost = self.outermost();
         for line in self.new.iter_mut().filter(|line| !line.is_blank && line.old.is_none()) {
-            if wrong.contains(line.sent) {
+            if wrong.contains(line.sent) && !(is_right && depth(line.sent) >= outermost) {
                 line.says = Some(Frame::Call);
             }
         }
@@ -557,7 +582,14 @@ impl<'p> Lines<'p> {
         let there = depth(self.code[0].there);
         let mut full = self.full();
         let first = full.next()?;
+        // It begins as far from the next line as in `old_str`, whose first line has lost nothing.
+        let is_even = full.clone().next().is_some_and(|second| {
+            let old = first.old.zip(second.old);
+            self.code.len() > 1
+                && old.is_some_and(|(a, b)| step(a, b) == step(first.sent, second.sent))
+        });
         (depth(first.sent) < there
+            && !is_even
             && full.clone().any(|line| depth(line.sent) >= there)
             && !full.any(|line| line.says == Some(Frame::Call)))
         .then_some(first.at)
@@ -589,7 +621,8 @@ impl<'p> Lines<'p> {
         // A call without any indentation shows no shape.
         let is_flat = call.old.iter().chain(&call.new).all(|line| indent_of(line).is_empty());
         let (own, most) = if is_flat { (0, 1) } else { (odd_by_itself(file, &call.new), MAX_ODD) };
-        let is_guess = (least + there).saturating_sub(there.max(own)) >= most;
+        let is_guess = (least + there).saturating_sub(there.max(own)) >= most
+            || is_flat && self.opens_block(&is_literal);
         let cheapest =
             |maps: &[IndentMap]| maps.iter().map(|map| map.price).fold(f64::INFINITY, f64::min);
         let before = cheapest(maps);
@@ -600,6 +633,16 @@ impl<'p> Lines<'p> {
         // That only says which map it is: the place as such is as likely as before.
         let rise = cheapest(maps) - before;
         maps.iter_mut().for_each(|map| map.price -= rise);
+    }
+
+    /// Whether a new line of code opens a block, and lines follow.
+    fn opens_block(&self, is_literal: &[bool]) -> bool {
+        let opens = |line: &NewLine<'_>| {
+            let text = self.call.new[line.at].trim();
+            line.old.is_none() && !is_literal[line.at] && (must_hold(text) || text.ends_with("->"))
+        };
+        let mut full = self.full();
+        full.any(opens) && full.next().is_some()
     }
 
     /// Whether each new line compares to the one above it in the result as it does in `new_str`: deeper, less

@@ -88,6 +88,14 @@ const FIRST_WORDS: &[&str] = &[
     "remaining tests",
     "same as before",
     "other methods",
+    "other functions",
+    "other code",
+    "previous code",
+    "keep the rest",
+    "code omitted",
+    "existing logic",
+    "existing implementation",
+    "your existing code",
 ];
 
 /// `... x` or `…x`, but not `...x`, which spreads a value.
@@ -105,7 +113,7 @@ pub(super) fn is_bare(line: &str) -> bool {
 
 /// The first placeholder that `new` adds: one that is in neither `old` nor the file, or one more
 /// than `old` has. Prose may speak of them, and outside of code one must say what it leaves out.
-pub(super) fn introduced<'a>(old: &str, new: &'a str, file: &SourceFile<'_>) -> Option<&'a str> {
+pub(super) fn introduced<'a>(old: &'a str, new: &'a str, file: &SourceFile<'_>) -> Option<&'a str> {
     let language = file.language.map_or("", |language| language.name);
     if matches!(language, "markdown" | "text") {
         return None;
@@ -120,25 +128,44 @@ pub(super) fn introduced<'a>(old: &str, new: &'a str, file: &SourceFile<'_>) -> 
         is_placeholder(line) && (is_code || line.contains(char::is_alphabetic))
             || leaves_out && is_between_dots(line)
     };
-    let is_unknown = |line: &&str| is_placeholder(line) && !file.text.contains(line);
+    let is_unknown = |line: &&str| is_placeholder(line) && !is_line_of(file, line);
     let old_lines = || old.lines().map(str::trim);
+    let count_bare = |text: &str| text.lines().filter(|line| is_bare(line)).count();
     if language == "python"
-        && let Some(dots) = dots_beside_code(new).filter(|_| !old.lines().any(is_bare))
+        && let Some(dots) = dots_beside_code(new).filter(|_| count_bare(new) > count_bare(old))
     {
         return Some(dots);
     }
-    // As code, dots alone are a statement or a parameter.
-    const DOTTED: &str = "python perl lua r c c++ objective-c go ruby php";
-    let is_own =
-        |line: &str| is_bare(line) && !(leaves_out && is_code && !is_among(DOTTED, language));
-    let mut unknown =
-        new.lines().map(str::trim).filter(|line| is_unknown(line) && !is_own(line)).peekable();
-    unknown.peek()?;
-    let is_new = |line: &&str| !old_lines().any(|other| other == *line || is_unknown(&other));
+    // As code, dots alone are a statement, or a parameter.
+    const STATEMENT: &str = "python perl r";
+    const PARAMETER: &str = "lua c c++ objective-c go ruby php";
+    let is_own = |lines: &[&str], at: usize| {
+        let goes_on = at > 0 && lines[at - 1].ends_with([',', '('])
+            || lines.get(at + 1).is_some_and(|below| below.starts_with(')'));
+        let is_parameter = is_among(PARAMETER, language) && goes_on;
+        is_bare(lines[at])
+            && (!is_code || lines[at] == "..." && (is_among(STATEMENT, language) || is_parameter))
+    };
+    let unknown_in = |text: &'a str| -> Vec<&'a str> {
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        let is_own = |at: &usize| is_own(&lines, *at);
+        let unknown = (0..lines.len()).filter(|at| is_unknown(&lines[*at]) && !is_own(at));
+        unknown.map(|at| lines[at]).collect()
+    };
+    let unknown = unknown_in(new);
+    if unknown.is_empty() {
+        return None;
+    }
+    let is_new = |line: &&&str| !old_lines().any(|other| other == **line || is_unknown(&other));
     // If `new` has more placeholders than `old`, the additional one stands for lines that `old`
     // does not leave out.
-    let in_old = || old_lines().filter(|line| is_unknown(line) && !is_own(line)).count();
-    unknown.clone().find(is_new).or_else(|| unknown.nth(in_old()))
+    let more = || unknown.get(unknown_in(old).len());
+    unknown.iter().find(is_new).or_else(more).copied()
+}
+
+/// Whether the file has this line: then it is no placeholder.
+pub(super) fn is_line_of(file: &SourceFile<'_>, line: &str) -> bool {
+    file.text.contains(line) && file.text.lines().any(|other| other.trim() == line)
 }
 
 /// Dots on a line of their own beside a statement of the same block: as code they would do nothing.

@@ -2,6 +2,7 @@
 //! that may be the one that was quoted.
 
 use super::costs::{Difference, LOOSE_MARGIN, MARGIN, PLAIN_SHARE};
+use super::exact::NEAR;
 use super::explain::Explanation;
 use super::nearest::overlap;
 
@@ -14,7 +15,7 @@ pub(super) fn limit(best: &Explanation) -> f64 {
 pub(super) fn is_rival(best: &Explanation, e: &Explanation) -> bool {
     // Results at the same place differ in what is written there, not in what was quoted.
     let limit = if overlap(&e.lines, &best.lines) { best.cost + MARGIN } else { limit(best) };
-    e.cost < limit || stands_elsewhere(best, e)
+    e.cost < limit || stands_elsewhere(best, e) || e.splice.is_none() && is_numbered(best, e)
 }
 
 /// What stands elsewhere as it was quoted, but for what has changed since, is likelier than a twin that has
@@ -23,13 +24,19 @@ pub(super) fn stands_elsewhere(best: &Explanation, e: &Explanation) -> bool {
     e.as_quoted > best.as_quoted && e.as_quoted >= PLAIN_SHARE && !overlap(&e.lines, &best.lines)
 }
 
+/// Whether copied line numbers name a place that is not as it was quoted, and not the best one.
+fn is_numbered(best: &Explanation, e: &Explanation) -> bool {
+    let Some(named) = best.reading.first_line.and_then(|line| line.checked_sub(1)) else {
+        return false;
+    };
+    let is_near = named + NEAR >= e.lines.start && named < e.lines.end + NEAR;
+    let distance = |e: &Explanation| e.lines.start.abs_diff(named);
+    named != best.lines.start
+        && (e.lines.contains(&named) || is_near && distance(e) < distance(best))
+}
+
 /// Whether the best explanation has to fear a conflict of which little is as quoted.
 pub(super) fn fears(best: &Explanation, faint: &Explanation) -> bool {
-    // Copied line numbers may name a place that is not as it was quoted.
-    let is_numbered = || {
-        let named = best.reading.first_line.filter(|number| *number != best.lines.start + 1);
-        named.is_some_and(|number| faint.lines.contains(&(number - 1)))
-    };
     // Where something was only put in, the place may be the one that was quoted.
     let has_blanks = |e: &Explanation| e.differences.contains(&Difference::BlankLines);
     let has_grown = !faint.has_other_text
@@ -37,5 +44,5 @@ pub(super) fn fears(best: &Explanation, faint: &Explanation) -> bool {
     best.needs_unseen
         || faint.cost < best.cost && faint.as_quoted > best.as_quoted
         || has_grown
-        || is_numbered()
+        || is_numbered(best, faint)
 }

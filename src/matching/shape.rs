@@ -220,8 +220,13 @@ fn closes(line: &str) -> bool {
         || line.starts_with('>') && !line.starts_with("> ")
 }
 
+/// Whether a line ends a block.
+pub(super) fn ends_block(line: &str) -> bool {
+    closes(line) || is_among("end fi done esac", first_word(line))
+}
+
 /// Whether a deeper line must follow a line, by its end.
-fn must_hold(line: &str) -> bool {
+pub(super) fn must_hold(line: &str) -> bool {
     (line.ends_with(['{', ':']) || ends_in_block_word(line))
         && !line.starts_with(['#', '*'])
         && !line.starts_with("//")

@@ -10,6 +10,7 @@ use std::rc::Rc;
 use super::call::{Call, Fate};
 use super::costs::{COMMENT_EVIDENCE, Difference, LOOSE_EVIDENCE, MARGIN, STALE_SHARE, THRESHOLD};
 use super::escapes::{self, EscapeReview};
+use super::exact::NEAR;
 use super::explain::{Explanation, explain};
 use super::fold::is_word_char;
 use super::forbidden::{self, Forbidden};
@@ -137,9 +138,6 @@ const MAX_VETOED: usize = 16;
 /// A place that is not as it was quoted and farther from `near_line` than this is not chosen by it.
 const FAR: usize = 50;
 
-/// How many lines farther from `near_line` is as near.
-const NEAR: usize = 3;
-
 /// Whether the evidence for an explanation is strong enough.
 fn is_strong(e: &Explanation) -> bool {
     let least = if e.needs_code { LOOSE_EVIDENCE } else { COMMENT_EVIDENCE };
@@ -239,8 +237,7 @@ impl Trial<'_, '_> {
         is_far.then(|| refuse::closer_elsewhere(self.request, here, there))
     }
 
-    /// The refusal of a call that could mean several places, none of them at `near_line`, where it stands
-    /// in part.
+    /// The refusal of a call that could mean places, none of them near `near_line`, where it stands in part.
     fn changed_where_named(&self, best: &Explanation, others: &[Explanation]) -> Option<Refusal> {
         let is_rival = |e: &&Explanation| {
             e.splice.is_some()
@@ -252,7 +249,9 @@ impl Trial<'_, '_> {
         let mut lines: Vec<usize> = rivals().map(|e| e.lines.start + 1).collect();
         lines.sort_unstable();
         lines.dedup();
-        if lines.len() < 2 {
+        let near = self.request.near_line?;
+        let is_near = near + NEAR > best.lines.start && near <= best.lines.end + NEAR;
+        if lines.len() < 2 && is_near {
             return None;
         }
         exact::changed_where_named(self.request, self.file, &best.reading.old, &lines, is_taken)
@@ -510,12 +509,14 @@ impl Trial<'_, '_> {
                     review.settle(text, &mut out);
                     // Lines that come out of an escape are not indented for the place.
                     is_guess = differences.contains(&Difference::Indentation)
-                        && text.lines().count() > count;
+                        && text.lines().count() > count
+                        || escapes::has_written_mark(self.file, text);
                 }
             }
         }
         let Reading { old, new, .. } = &*explanation.reading;
-        out.warnings.extend(exact::suspicious_text_warnings(self.file, old, new));
+        // Only what was sent exactly is written with the marks of another format.
+        is_guess |= !exact::suspicious_text_warnings(self.file, old, new).is_empty();
         let (old, new) = (&self.request.old, &self.request.new);
         out.warnings.extend(exact::added_blank_line_warning(old, new).map(str::to_owned));
         let explained = Explained::new(self.request, self.file, splices, out);

@@ -532,7 +532,10 @@ impl<'p> Writer<'p> {
         let Input { file, call, place, .. } = *self.input;
         let (mut range, lines) = (place.bytes(), place.lines());
         let last = lines.end.checked_sub(1).map(|last| &file.lines()[last]);
-        let last = last.filter(|last| call.ends_with_newline && range.end == last.body.end);
+        // What stays of the call is a placeholder beside the place, so that nothing is in place of the lines.
+        let is_gone = || self.out.is_empty() && call.new.iter().any(|line| !line.trim().is_empty());
+        let takes_break = call.ends_with_newline || is_gone();
+        let last = last.filter(|last| takes_break && range.end == last.body.end);
         let end = last.map_or("", |last| &file.text[range.end..last.full().end]);
         range.end += end.len();
         let nearby = file.ending_near(lines.start).as_str();

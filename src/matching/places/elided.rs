@@ -11,8 +11,8 @@ use crate::matching::call::Call;
 use crate::matching::fold::is_word_char;
 use crate::matching::indent::depth;
 use crate::matching::indent_of;
-use crate::matching::placeholder::is_placeholder;
-use crate::matching::shape::is_among;
+use crate::matching::placeholder::{is_line_of, is_placeholder};
+use crate::matching::shape::{ends_block, is_among};
 use crate::matching::source_file::{SourceFile, line_key};
 
 /// The most ways to fill the gaps of placeholders that are compared.
@@ -24,7 +24,7 @@ const MAX_PLACEHOLDERS: usize = 32;
 /// too many, or if nothing is between two of them. A placeholder that the file has too is ordinary
 /// text.
 fn pieces(file: &SourceFile<'_>, old: &[&str]) -> Option<Vec<Range<usize>>> {
-    let is_mark = |at: &usize| is_placeholder(old[*at]) && !file.text.contains(old[*at].trim());
+    let is_mark = |at: &usize| is_placeholder(old[*at]) && !is_line_of(file, old[*at].trim());
     let marks: Vec<usize> = (0..old.len()).filter(is_mark).collect();
     if marks.is_empty() || marks.len() > MAX_PLACEHOLDERS {
         return None;
@@ -124,6 +124,21 @@ fn stays_in_block(file: &SourceFile<'_>, old: &[&str], above: &[Link], below: &[
     let (upper, lower) = (depth(file.body(from - 1)), depth(file.body(to)));
     // In prose and unknown languages nothing shows where a section ends.
     if upper == lower && !file.language.is_some_and(Language::is_code) {
+        return false;
+    }
+    // Of lines that only end blocks, the first is the next that ends a block that the call shows the head of.
+    let ends = |line: &&str| line.trim().is_empty() || ends_block(line.trim());
+    let is_end = |link: &Link| old[link.old.clone()].iter().all(ends);
+    let is_head = |link: &Link, end: usize| {
+        let head = link.lines.start;
+        let inside = (head + 1..end).find(|&line| !file.is_blank(line));
+        depth(file.body(head)) == depth(file.body(end))
+            && inside.is_some_and(|line| depth(file.body(line)) > depth(file.body(head)))
+    };
+    let ends_nearer = |line: usize| {
+        file.keys()[line] == file.keys()[to] && above.iter().any(|link| is_head(link, line))
+    };
+    if upper > lower && below.iter().all(is_end) && (from..to).any(ends_nearer) {
         return false;
     }
     let mark = last.old.end;

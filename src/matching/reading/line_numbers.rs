@@ -96,7 +96,18 @@ pub(super) fn undo<'o>(old: &'o str, is_padded: bool) -> Option<Undone<'o>> {
     };
     let text = text.join("\n");
     let undo_new = move |new: &str| {
+        // All of its lines may have numbers of another style.
+        let has_style =
+            |line: &str| parse_line_number(line).is_some_and(|(other, ..)| other == style);
+        if !has_own_numbers
+            && !new.split('\n').any(has_style)
+            && let Some(undone) = undo(new, false)
+        {
+            return vec![Form::usual(undone.text)];
+        }
         let (mut all, mut sure, mut above, mut is_unclear) = (Vec::new(), Vec::new(), None, false);
+        let has_number = |line: &str| parse_line_number(line).is_some() || line.trim().is_empty();
+        let has_gutter = new.split('\n').all(|line| has_number(line) || is_behind_blanks(line));
         for line in new.split('\n') {
             let number = parse_line_number(line).map(|(_, number, _)| number);
             // A number alone is that of a blank line if it is the next one; else it may be text.
@@ -117,7 +128,7 @@ pub(super) fn undo<'o>(old: &'o str, is_padded: bool) -> Option<Undone<'o>> {
                 && (bare.is_some() && has_own_bars || !(is_next && is_aligned));
             let undone = match bare {
                 Some(bare) => bare,
-                None if number.is_none() && is_behind_blanks(line) => &line[width..],
+                None if number.is_none() && has_gutter && is_behind_blanks(line) => &line[width..],
                 None if is_blank => "",
                 None => gutter.strip(line),
             };

@@ -7,6 +7,8 @@ mod forms;
 mod line_numbers;
 mod wrappers;
 
+use std::collections::HashSet;
+
 pub(super) use forms::{Form, Seen, Signs};
 use forms::{keep_shared, shared, weigh_forms};
 use line_numbers::lone_line_number;
@@ -16,6 +18,7 @@ pub(super) use wrappers::{StrayMark, is_diff_with_context, is_fence};
 
 use super::costs::{Difference, LEFT};
 use super::escapes::{self, Escapes};
+use super::fold::is_word_char;
 
 /// Undoes a mistake in `new_str`, in each way that may be meant.
 type UndoNew<'a> = Box<dyn Fn(&str) -> Vec<Form> + 'a>;
@@ -213,7 +216,26 @@ fn only_in_new(old: &str, new: &str) -> Vec<(Difference, String)> {
         .map(|text| (D::Unescape, text))
         .chain(numbers.map(|undone| (D::LineNumbers, undone.text)))
         .chain(wrappers::unmarked_new(old, new).map(|text| (D::DiffMarkers, text)))
+        .chain(spoiled_alone(old, new))
         .collect()
+}
+
+/// `new` without a mistake that `old` does not have, where it then has lines of `old` that it lacks as sent.
+fn spoiled_alone(old: &str, new: &str) -> Option<(Difference, String)> {
+    let kept = |text: &str| {
+        let lines: HashSet<&str> = text.lines().map(str::trim).collect();
+        let old = old.lines().map(str::trim);
+        old.filter(|line| line.contains(is_word_char) && lines.contains(line)).count()
+    };
+    let as_sent = kept(new);
+    let shown = MISTAKES.iter().filter(|(.., undo)| undo(old, new).is_some());
+    let shown: Vec<Difference> = shown.map(|(mistake, ..)| *mistake).collect();
+    let undone = MISTAKES.iter().filter(|(mistake, ..)| !shown.contains(mistake));
+    let mut undone = undone.filter_map(|(mistake, _, undo)| {
+        let form = (undo(new, new)?.undo_new)(new).into_iter().next()?;
+        Some((*mistake, form.text))
+    });
+    undone.find(|(_, text)| kept(text) > as_sent)
 }
 
 /// How many spaces a line begins with.

@@ -2,6 +2,7 @@
 
 use restitch::EditRequest;
 
+use super::apply;
 use super::forbidden::{REFUSED, calls};
 
 #[test]
@@ -268,8 +269,8 @@ fn escapes_that_look_odd_are_only_written_where_the_call_is_exact() {
     calls! {
         // Where all of a line is escaped behind its indentation, it is undone as a whole.
         "a.go": "package m\n\nfunc f() {\n\ta := 1\n}\n", "\ta := 1\n", "\ta := 1\n\tb := \\\"x\\\\n\\\"\n" => "package m\n\nfunc f() {\n\ta := 1\n\tb := \"x\\n\"\n}\n";
-        // The line that comes out of the escape has the depth of the call.
-        "s.py": file, "    self.a = 1\n    self.b = 2\n", "    self.a = 1\\n    self.c = 3\n    self.b = 2\n" => REFUSED;
+        // Where new_str then has a line of old_str, the escape is a mistake, and not a part of that line.
+        "s.py": file, "    self.a = 1\n    self.b = 2\n", "    self.a = 1\\n    self.c = 3\n    self.b = 2\n" => "class S:\n    def f(self):\n        self.a = 1\n        self.c = 3\n        self.b = 2\n";
         "s.lua": "local M = {}\nfunction M.f()\n  x = 1\nend\n", "    x = 1", "    x = 1\\n    y = 2" => REFUSED;
         "s.py": file, "    self.a = 1\n    self.b = 2\n", "    self.a = 1\n    self.c = 3\n    self.b = 2\n" => "class S:\n    def f(self):\n        self.a = 1\n        self.c = 3\n        self.b = 2\n";
         "s.lua": "local M = {}\nfunction M.f()\n  x = 1\nend\n", "    x = 1", "    x = 1\n    y = [[a\\n]]" => "local M = {}\nfunction M.f()\n  x = 1\n  y = [[a\\n]]\nend\n";
@@ -329,4 +330,132 @@ fn what_the_call_keeps_stays_as_the_file_has_it() {
         "a.js": "f( 1);\nx = 1;\n", "f(1)\nx = 1", "f(1)\nx = 1 // one" => "f( 1);\nx = 1; // one\n";
         "a.js": "f( 1);\ng(2);\n", "f(1)\ng(2)", "f(1)\ng(3)" => "f( 1);\ng(3);\n";
     }
+}
+
+#[test]
+fn what_only_new_str_has_lost_is_a_guess() {
+    calls! {
+        // Where old_str is as deep as the file, too.
+        "f.yaml": "a:\n  b:\n    - n: 1\n      m: 2\n", "    - n: 1 \n      m: 2", "- n: 1\n  m: 4" => REFUSED;
+        "f.py": "class A:\n    def f(self):\n        return 1\n", "    def f(self): \n        return 1", "    def f(self): \n        return 3" => "class A:\n    def f(self):\n        return 3\n";
+        "a.py": "class A:\n    def f(self):\n        for x in y:\n            a(x)\n            b(x)\n        return 1\n", "3\t        for x in y:\n4\t            a(x)\n5\t            b(x)", "for x in y:\n    a(x, 1)\n    b(x)" => REFUSED;
+        "a.proto": "message N {\n  string b = 1;\n  string p = 2;\n}\n", "string b = 1;\\n  string p = 2;\\n", "string b = 1;\nstring p = 2 [x];\nbool on = 4;\n" => REFUSED;
+        // The first line below a head that stays is inside no more.
+        "g.yaml": "a:\n  b:\n    c:\n      d: 1\n      e: 2\n", "b:\n  c:\n    d: 1\n    e: 2", "b:\nc:\nd: 1\ne: 3" => REFUSED;
+        "Makefile": "x: y\n\ta\n\tb\n", "x: y \n\ta\n\tb", "x: y\na\nc" => REFUSED;
+        "a.js": "f {\n  if (a) {\n    b();\n    c();\n  }\n}\n", "if (a) {\n  b();\n  c();\n}", "if (a) {\n  b();\n}\nc();" => "f {\n  if (a) {\n    b();\n  }\n  c();\n}\n";
+    }
+}
+
+#[test]
+fn a_map_is_one_that_all_quoted_lines_show() {
+    calls! {
+        // The steps of a literal that moved with the code are no levels.
+        "a.py": "def f(c):\n    x = c.q(\"\"\"\n        A\n        B\n    \"\"\")\n    return x\n", "x = c.q(\"\"\"\n    A\n    B\n\"\"\")\nreturn x", "x = c.q(\"\"\"\n    A\n    B\n      C\n\"\"\")\nreturn x" => "def f(c):\n    x = c.q(\"\"\"\n        A\n        B\n          C\n    \"\"\")\n    return x\n";
+        "a.js": "function f() {\n    const s = `\n        A\n        B\n    `;\n    return s;\n}\n", "const s = `\n    A\n    B\n`;\nreturn s;", "const s = `\n    A\n    B\n      C\n`;\nreturn s;" => "function f() {\n    const s = `\n        A\n        B\n          C\n    `;\n    return s;\n}\n";
+        // old_str alone is too deep, and the call keeps lines as the file has them.
+        "b.md": "- a\n  - b\n    - c\n    - d\n- e\n", "    - b\n      - c\n      - d", "  - b\n    - c\n      - y\n    - d" => REFUSED;
+        // Both strings are shifted, each by itself.
+        "x.ts": "function f() {\n  const a = b\n    .c()\n    .d();\n}\n", "    const a = b\n      .c()\n      .d();", "const a = b\n  .c()\n  .e();" => REFUSED;
+        // The first line of new_str is another one than that which old_str has right.
+        "c.js": "function f(a) {\n  g();\n  if (a) {\n    one();\n    two();\n  }\n  return 3;\n}\n", "  if (a) {\n  one();\n  two();\n}", "  one();\ntwo();" => REFUSED;
+        // New lines are as deep in the call as one that it has wrongly.
+        "Makefile": "a: b\n\tx\n\ty\n\tw\n", "\t\tx\n\t\ty\n\t\tw", "\t\tx\n\tifdef Z\n\t\ty\n\telse\n\t\tz\n\tendif\n\t\tw" => REFUSED;
+        // A line of a literal at the margin is not the outermost line of new_str.
+        "a.py": "class A:\n    def f(self):\n        a()\n        return b\n", "a()\nreturn b", "\t\ta()\n\t\ts = \"\"\"\none\n\"\"\"\n\t\treturn s" => REFUSED;
+        // A call without indentation does not say what is inside a new block.
+        "a.yaml": "jobs:\n  t:\n    on: a\n    os: b\n", "on: a\nos: b", "on: a\nenv:\nX: 1\nos: b" => REFUSED;
+        "a.yaml": "jobs:\n  t:\n    on: a\n    os: b\n", "on: a\nos: b", "on: a\nX: 1\nos: b" => "jobs:\n  t:\n    on: a\n    X: 1\n    os: b\n";
+    }
+}
+
+#[test]
+fn a_placeholder_stands_for_one_run_of_lines_of_one_block() {
+    calls! {
+        "a.js": "function f(a) {\n  if (a) {\n    one(a);\n    two(a);\n  }\n  three();\n  return a;\n}\n", "  if (a) {\n    one(a);\n    // ...\n}", "    one(a);\n    // ..." => REFUSED;
+        "a.js": "function f(a) {\n  if (a) {\n    one(a);\n    two(a);\n  }\n  three();\n  return a;\n}\n", "  if (a) {\n    one(a);\n    // ...\n  }", "  if (a) {\n    zero(a);\n    // ...\n  }" => "function f(a) {\n  if (a) {\n    zero(a);\n    two(a);\n  }\n  three();\n  return a;\n}\n";
+        // No one rule explains the depths of the lines around it.
+        "a.yaml": "a:\n  b:\n    x: 1\n    port: 2\n  c: 3\n", "a:\n  # ...\n  port: 2", "a:\n  # ..." => REFUSED;
+        // A line that goes beside a placeholder leaves no blank line.
+        "a.js": "function load(o) {\n  one();\n  two();\n  three();\n}\n", "  // ...\n  two();", "  // ..." => "function load(o) {\n  one();\n  three();\n}\n";
+        // The file has it as a part of a line only, dots are no statement here, or there is one more than before.
+        "a.py": "# ... and so on, see the docs\n\ndef load(o):\n    u = build(o)\n    log(u)\n    return u.rows\n", "def load(o):\n  u = build(o)\n  log(u)\n  return u.rows", "def load(o):\n  # ...\n  return u.items" => REFUSED;
+        "a.go": "package a\n\nfunc load(o O) R {\n\tu := build(o)\n\tlog(u)\n\tcheck(u)\n\treturn u.Rows\n}\n", "func load(o O) R {\n    u := build(o)\n    log(u)\n    check(u)\n    return u.Rows\n}", "func load(o O) R {\n    ...\n    return u.Items\n}" => REFUSED;
+        "a.c": "int f(\n    int a);\n", "int f(\n  int a);", "int f(\n  int a,\n  ...\n);" => "int f(\n    int a,\n    ...\n);\n";
+        "a.rs": "fn load(o: O) -> R {\n    let u = build(o);\n    log(&u);\n    u.rows\n}\n", "fn load(o: O) -> R {\n  let u = build(o);\n  log(&u);\n  u.rows\n}", "fn load(o: O) -> R {\n  // keep the rest as is\n  u.items\n}" => REFUSED;
+        "a.py": "class A:\n    def get(self):\n        ...\n\n    def put(self, v):\n        check(v)\n        return v\n", "def get(self):\n    ...\n\ndef put(self, v):\n    check(v)\n    return v", "def get(self):\n    ...\n\ndef put(self, v):\n    ...\n    return v + 1" => REFUSED;
+    }
+}
+
+#[test]
+fn what_only_new_str_has_spoiled_is_not_written_beside_a_mistake() {
+    calls! {
+        // Lines that stay would come out in another form.
+        "a.html": "<p>a</p>\n<p>b</p>\n", "<p>a</p> \n<p>b</p>", "&lt;p&gt;a&lt;/p&gt;\n&lt;p&gt;c&lt;/p&gt;" => REFUSED;
+        "a.rb": "def f\n  a = 1\n  a\nend\n", "a = 1\na\n", "> a = 2\n> a\n" => REFUSED;
+        // Code has no entities, and no escapes for marks.
+        "a.cpp": "void f() {\n  a();\n  b();\n}\n", "a();\nb();\n", "std::cout &lt;&lt; x;\nc();\n" => REFUSED;
+        "a.js": "function f(a) {\n  const x = g(a);\n  h(x);\n  return x;\n}\n", "      const x = g(a);\n      h(x);", "      const y = g(a);\n      if (a \\u0026\\u0026 x) h(y);" => REFUSED;
+        "a.js": "function f(a) {\n  const x = g(a);\n  h(x);\n  return x;\n}\n", "const x = g(a);\nh(x);", "const x = g(a);\nh('&lt;');" => "function f(a) {\n  const x = g(a);\n  h('&lt;');\n  return x;\n}\n";
+        // What wraps a text, or is around a call.
+        "a.js": "function f(a) {\n  const x = g(a);\n  h(x);\n  return x;\n}\n", "2\t  const x = g(a);\n3\t  h(x);", "  const x = g(a);\n  h(x, 1);\n```" => REFUSED;
+        "a.js": "function f(a) {\n  const x = g(a);\n  h(x);\n  return x;\n}\n", "const x = g(a);\nh(x);", "const x = g(a);\nh(x, 1);\n</new_str>" => REFUSED;
+        "a.js": "function f(a) {\n  const x = g(a);\n  h(x);\n  return x;\n}\n", "const x = g(a);\nh(x);", "const x = g(a);\nh(x, 1);\n>>>>>>> REPLACE" => REFUSED;
+        // A line without a number is behind a gutter of blanks only if all such lines are.
+        "a.js": "function f(a) {\n  const x = g(a);\n  h(x);\n  return x;\n}\n", "2\t  const x = g(a);\n3\t  h(x);", "2\t  const x = g(a);\n  if (x) {\n    k(x);\n  }\n3\t  h(x);" => "function f(a) {\n  const x = g(a);\n  if (x) {\n    k(x);\n  }\n  h(x);\n  return x;\n}\n";
+    }
+}
+
+#[test]
+fn an_escape_is_undone_where_it_is_one() {
+    calls! {
+        // A line without a forbidden escape has its escapes where they belong.
+        "c.js": "let a = 1;\nlet b = 2;\n", "let a = 1;\n", "log(\\'x\\');\nlog(\"say \\\"hi\\\"\");\n" => "log('x');\nlog(\"say \\\"hi\\\"\");\nlet b = 2;\n";
+        // A break of a pattern is written as sent, and told.
+        "c.ts": "let a = 1;\nlet b = 2;\n", "let a = 1;\n", "let a = 1;\\nlet r = /\\n+/;\n" => "let a = 1;\\nlet r = /\\n+/;\nlet b = 2;\n";
+        // Where old_str has only its last break escaped, new_str has no other, either.
+        "t.md": "# A\n\none\ntwo\n\nthree\n", "one\ntwo\\n", "one\nC:\\new\\temp\ntwo\\n" => "# A\n\none\nC:\\new\\temp\ntwo\n\nthree\n";
+    }
+}
+
+/// A stale or made place that `near_line` or line numbers name, if only nearly, is meant, and not a twin.
+#[test]
+fn a_number_that_is_nearly_right_names_a_place() {
+    let made = "def f():\n    limit = 60\n    run(a)\n    close(a)\n\n\ndef g():\n    open(b)\n    log(b)\n    limit = 30\n    run(a)\n";
+    let call = |old: &str, new: &str| EditRequest::new(old, new).for_path("a.py");
+    let again = call("    limit = 30\n    run(a)", "    limit = 60\n    run(a)");
+    for (near, is_written) in [(1, false), (4, false), (10, true), (11, true)] {
+        let got = apply(made, &again.clone().near_line(near));
+        assert_eq!(got.is_ok(), is_written, "{near}: {got:?}");
+    }
+    let stale = "def f(r):\n    page = r.page\n    limit = 45\n    all(page, limit)\n\n\ndef g(r):\n    page = r.page\n    limit = 30\n    all(page, limit)\n";
+    let numbered = |first: usize, limit: usize| {
+        let lines = [
+            "    page = r.page".to_owned(),
+            format!("    limit = {limit}"),
+            "    all(page, limit)".to_owned(),
+        ];
+        let number = |(line, at): (&String, usize)| format!("{at}\t{line}\n");
+        lines.iter().zip(first..).map(number).collect::<String>()
+    };
+    for (first, is_written) in [(2, false), (3, false), (4, false), (8, true)] {
+        let got = apply(stale, &call(&numbered(first, 30), &numbered(first, 60)));
+        assert_eq!(got.is_ok(), is_written, "{first}: {got:?}");
+    }
+    let lenient = call(
+        "  page = r.page\n  limit = 30\n  all(page, limit)",
+        "  page = r.page\n  limit = 60\n  all(page, limit)",
+    );
+    assert!(apply(stale, &lenient.clone().near_line(3)).is_err());
+    assert!(apply(stale, &lenient.near_line(9)).is_ok());
+}
+
+/// What a call adds stands there, in the line endings of the file, or without the last one.
+#[test]
+fn a_call_that_is_sent_again_adds_nothing_in_other_line_endings() {
+    let call = EditRequest::new("open(a)", "open(a)\n\tvalidate(a, \"strict\")").for_path("a.go");
+    let once = apply("f {\r\n\topen(a)\r\n\tclose(a)\r\n}\r\n", &call).expect("it is exact").0;
+    assert!(apply(&once, &call).is_err(), "{once:?}");
+    let call = EditRequest::new("a==2\n", "a==2\nlong-name==1\n").for_path("r.txt");
+    assert!(apply("a==2\nlong-name==1", &call).is_err());
 }
