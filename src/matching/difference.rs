@@ -207,9 +207,11 @@ fn is_directive(comment: &str) -> bool {
 
 /// Whether a line is another one with something put in.
 pub(super) fn has_grown(line: &str, grown: &str) -> bool {
-    let shared =
-        |pairs: &mut dyn Iterator<Item = (u8, u8)>| pairs.take_while(|(a, b)| a == b).count();
-    let head = shared(&mut line.bytes().zip(grown.bytes()));
-    let tail = shared(&mut line.bytes().rev().zip(grown.bytes().rev()));
-    line.len() < grown.len() && head + tail >= line.len()
+    if line.len() >= grown.len() {
+        return false;
+    }
+    let is_same = |(a, b): &(u8, u8)| a == b;
+    let head = line.bytes().zip(grown.bytes()).take_while(is_same).count();
+    let rest = line.bytes().rev().zip(grown.bytes().rev());
+    rest.take(line.len() - head).all(|pair| is_same(&pair))
 }

@@ -106,21 +106,36 @@ impl Escapes {
             // Where the lines of old_str are as they are, so are those of new_str.
             let decodes = Self { breaks: Breaks::None, ..self }.unescape(old) != undone;
             let keeps_breaks = has_break(old) && has_break(new) && !decodes;
-            let ways = Self::every().filter(|way| !keeps_breaks || way.breaks == Breaks::None);
-            ways.map(form).collect()
+            let ways = Self::every([old, new]).into_iter();
+            ways.filter(|way| !keeps_breaks || way.breaks == Breaks::None).map(form).collect()
         };
         Some(Undone { text, undo_new: Box::new(undo_new) })
     }
 
-    /// Every way to undo some of them, none among them.
-    fn every() -> impl Iterator<Item = Self> {
-        let quotes: [&[char]; 5] = [QUOTES, &['"'], &['\''], &['`'], &[]];
-        let breaks = [Breaks::All, Breaks::Outside, Breaks::None];
-        quotes.into_iter().flat_map(move |quotes| {
-            breaks.into_iter().flat_map(move |breaks| {
-                [true, false].map(|backslashes| Self { quotes, breaks, backslashes })
-            })
-        })
+    /// Every way to undo some of them, none among them, that makes a difference in these texts.
+    fn every(texts: [&str; 2]) -> Vec<Self> {
+        let has = |c: &char| texts.iter().any(|text| text.contains(&*format!("\\{c}")));
+        let (all_breaks, both) = ([Breaks::All, Breaks::Outside, Breaks::None], [true, false]);
+        let breaks = &all_breaks[if ['n', 'r', 't'].iter().any(has) { 0 } else { 2 }..];
+        let backslashes = &both[usize::from(!['\\', '$'].iter().any(has))..];
+        let mut sets: Vec<(Vec<char>, &'static [char])> = Vec::new();
+        for quotes in [QUOTES, &['"'], &['\''], &['`'], &[]] {
+            let there: Vec<char> = quotes.iter().copied().filter(has).collect();
+            if !sets.iter().any(|(other, _)| *other == there) {
+                sets.push((there, quotes));
+            }
+        }
+        let mut out = Vec::new();
+        for (_, quotes) in sets {
+            for &breaks in breaks {
+                out.extend(backslashes.iter().map(|&backslashes| Self {
+                    quotes,
+                    breaks,
+                    backslashes,
+                }));
+            }
+        }
+        out
     }
 
     /// The text with these escapes undone.

@@ -2,7 +2,6 @@
 //! rules that explain all pairs and that are applied to new lines.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::iter;
 
 use super::source_file::SourceFile;
@@ -43,18 +42,19 @@ pub(super) fn unit<'a>(lines: impl Iterator<Item = &'a str>) -> Option<usize> {
 
 /// The width of a level in spaces, as in [`unit`], and how often that increase occurs.
 fn unit_and_count<'a>(lines: impl Iterator<Item = &'a str>) -> Option<(usize, usize)> {
-    let mut steps: HashMap<usize, usize> = HashMap::new();
+    const WIDEST: usize = 8;
+    let mut steps = [0; WIDEST + 1];
     let (mut previous, mut tab_lines) = (usize::MAX, 0);
     for indent in lines.filter(|line| !line.trim().is_empty()).map(indent_of) {
         tab_lines += usize::from(indent.contains('\t'));
         let step = indent.len().saturating_sub(previous);
-        if (2..=8).contains(&step) {
-            *steps.entry(step).or_default() += 1;
+        if (2..=WIDEST).contains(&step) {
+            steps[step] += 1;
         }
         previous = indent.len();
     }
-    let most = steps.into_iter().max_by_key(|(unit, count)| (*count, usize::MAX - unit));
-    most.filter(|(_, count)| *count > tab_lines)
+    let most = (2..=WIDEST).rev().max_by_key(|unit| steps[*unit])?;
+    Some((most, steps[most])).filter(|(_, count)| *count > tab_lines)
 }
 
 /// A change of the unit of indentation.

@@ -219,6 +219,7 @@ struct Known {
     line_index: Index,
     lexed: OnceCell<Option<Lexed>>,
     indent_unit: OnceCell<Option<usize>>,
+    has_tabs: OnceCell<bool>,
     mixes_indentation: OnceCell<bool>,
 }
 
@@ -401,7 +402,8 @@ impl<'t> SourceFile<'t> {
 
     /// Whether some line is indented by tabs.
     pub(super) fn has_tabs(&self) -> bool {
-        self.sampled_lines().any(|line| line.starts_with('\t'))
+        let has_tabs = || self.sampled_lines().any(|line| line.starts_with('\t'));
+        *self.known.has_tabs.get_or_init(has_tabs)
     }
 
     /// Whether some line has blanks behind the tabs of its indentation, or before them.

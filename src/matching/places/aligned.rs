@@ -148,7 +148,10 @@ impl<'a, 't> Text<'a, 't> {
             && budget::spend(nonblank.len()).is_ok()
         {
             let text = self.lines[at].text.trim();
-            let has_grown = |hit: &usize| has_grown(text, self.file.body(nonblank[*hit]).trim());
+            let has_grown = |hit: &usize| {
+                let there = self.file.body(nonblank[*hit]);
+                there.len() > text.len() && has_grown(text, there.trim())
+            };
             vote(at, &(0..nonblank.len()).filter(has_grown).collect::<Vec<_>>());
         }
         let mut bands: Vec<(Range<isize>, f64)> = Vec::new();
