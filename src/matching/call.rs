@@ -112,8 +112,8 @@ impl<'a> Call<'a> {
         !steps.contains(&0) && steps.iter().any(|step| *step != steps[0])
     }
 
-    /// Whether `new_str` only begins less deep: of the lines from this one on, the outermost is moved out, and
-    /// with it all that the call has, the first or the last line.
+    /// Whether `new_str` only begins at the margin: of the lines from this one on, the outermost is moved
+    /// there, and with it all that the call has, or the first line.
     pub(super) fn moves_out(&self, from: usize) -> bool {
         let outermost = |lines: &[&str]| {
             let full = lines.iter().skip(from).filter(|line| !line.trim().is_empty());
@@ -124,9 +124,10 @@ impl<'a> Call<'a> {
         };
         let by = new.cast_signed() - old.cast_signed();
         let steps = self.steps(|old, new| old >= from && new >= from);
-        by < 0
+        new == 0
+            && by < 0
             && !steps.is_empty()
-            && (!steps.contains(&0) || steps.first() == Some(&by) || steps.last() == Some(&by))
+            && (!steps.contains(&0) || steps.first() == Some(&by))
     }
 
     /// By how many columns `new_str` has such pairs of lines deeper than `old_str`.
@@ -158,20 +159,24 @@ impl<'a> Call<'a> {
             || was_deep && (first + 1..self.new.len()).any(keeps_deep)
     }
 
-    /// Whether the first line below a head that stays is moved out of its block, and nothing is inside any more.
-    pub(super) fn empties_block(&self) -> bool {
-        let full = (0..self.old.len()).filter(|&old| !self.old[old].trim().is_empty());
-        let is_inside =
-            |indent: &str, outer: &str| indent.len() > outer.len() && indent.starts_with(outer);
+    /// Whether the first line below such a head, which stays, is moved out of its block, and nothing is inside
+    /// any more.
+    pub(super) fn empties_block(&self, is_head: impl Fn(&str) -> bool) -> bool {
+        let is_full = |line: &str| !line.trim().is_empty();
+        let full = (0..self.old.len()).filter(|&old| is_full(self.old[old]));
+        let kept = |old: usize| self.successor(old).filter(|_| self.keeps(old));
         full.clone().zip(full.skip(1)).any(|(head, inner)| {
-            let [old_head, old] = [head, inner].map(|at| indent_of(self.old[at]));
-            let indent = |old: usize| {
-                let new = self.successor(old).filter(|_| self.keeps(old))?;
-                Some(indent_of(self.new[new]))
-            };
-            let leaves =
-                |(new_head, new): (&str, &str)| is_inside(old, new) && new_head.starts_with(new);
-            is_inside(old, old_head) && indent(head).zip(indent(inner)).is_some_and(leaves)
+            let (Some(at), Some(inner_at)) = (kept(head), kept(inner)) else { return false };
+            let [old_head, old] = [head, inner].map(|old| indent_of(self.old[old]));
+            let [head_there, there] = [at, inner_at].map(|new| indent_of(self.new[new]));
+            let below = self.new[at + 1..].iter().find(|line| is_full(line));
+            is_head(self.old[head].trim())
+                && !self.old[inner].trim_start().starts_with("- ")
+                && old.len() > old_head.len()
+                && old.starts_with(old_head)
+                && old.len() > there.len()
+                && head_there.starts_with(there)
+                && below.is_some_and(|below| depth(below) <= depth(head_there))
         })
     }
 

@@ -68,7 +68,8 @@ impl Escapes {
         let is_last = |whole: &&str| has_break(whole) && self.unescape(whole) == **whole;
         if old.strip_suffix("\\n").filter(is_last).is_some() {
             let undo_new = |new: &str| {
-                let undone = new.strip_suffix("\\n").filter(|_| has_break(new));
+                let is_last = |whole: &&str| has_break(new) || !whole.contains("\\n");
+                let undone = new.strip_suffix("\\n").filter(is_last);
                 vec![Form::usual(undone.map_or(new.to_owned(), |whole| format!("{whole}\n")))]
             };
             return Some(Undone { text, undo_new: Box::new(undo_new) });
@@ -352,9 +353,9 @@ fn has_written_quote(language: Option<&'static Language>, text: &str) -> bool {
     })
 }
 
-/// Whether a text has an entity or a Unicode escape for a mark of code, outside of literals, as no code of
-/// the file has one.
-pub(super) fn has_written_mark(file: &SourceFile<'_>, text: &str) -> bool {
+/// Whether `text`, at a place of the file, has an entity or a Unicode escape for a mark of code outside of
+/// literals and comments, and the file has none.
+pub(super) fn has_written_mark(file: &SourceFile<'_>, place: &Range<usize>, text: &str) -> bool {
     const MARKS: [(&str, char); 6] = [
         ("&lt;", '<'),
         ("&gt;", '>'),
@@ -364,19 +365,21 @@ pub(super) fn has_written_mark(file: &SourceFile<'_>, text: &str) -> bool {
         ("\\u002", '\0'),
     ];
     const MARKUP: &str = "html xml vue svelte php css";
-    let is_code = |language: &&Language| language.is_code() && !is_among(MARKUP, language.name);
-    let Some(language) = file.language.filter(is_code).filter(|l| !may_be_markup(l, text)) else {
-        return false;
-    };
+    let is_code = |language: &&Language| language.is_lexed() && !is_among(MARKUP, language.name);
+    let language = file.language.filter(is_code);
     // What the text has bare as well, it may have on purpose.
     let is_bare = |mark: &str, c: char| text.replace(mark, "").contains(c);
     let mut marks = MARKS
         .iter()
         .filter(|(mark, c)| text.contains(mark) && !is_bare(mark, *c) && !file.text.contains(mark));
-    let lexed = LazyCell::new(|| language.lex(text));
-    marks.any(|(mark, _)| {
-        text.match_indices(mark).any(|(at, _)| lexed.kind_at(at) == TokenKind::Code)
-    })
+    let Some(language) = language.filter(|_| marks.clone().next().is_some()) else { return false };
+    if may_be_markup(language, file.text) {
+        return false;
+    }
+    let after = [&file.text[..place.start], text, &file.text[place.end..]].concat();
+    let lexed = language.lex(&after);
+    let is_code = |at: usize| lexed.kind_at(place.start + at) == TokenKind::Code;
+    marks.any(|(mark, _)| text.match_indices(mark).any(|(at, _)| is_code(at)))
 }
 
 /// The warning about suspicious escapes.
@@ -476,7 +479,7 @@ fn review(
     // Breaks outside of literals are all that a language forbids, if the quotes are bare.
     let least = Escapes::BREAKS.unescape(new);
     if is_clean(&least, true) {
-        return match splits_text(language, &least, [above, below], new) {
+        return match splits_text(language, &least, new) {
             true => EscapeReview::Suspicious,
             false => EscapeReview::Proven(least),
         };
@@ -515,21 +518,22 @@ fn review(
     }
 }
 
+/// The most breaks of a text that are undone one after the other.
+const MAX_BREAKS: usize = 64;
+
 /// Whether a break that was undone in `new` is inside a literal, such as a pattern, once those above it are
 /// undone.
-fn splits_text(language: &Language, undone: &str, [above, below]: [&str; 2], new: &str) -> bool {
-    let mut text = [above, new, below].concat();
-    let mut end = above.len() + new.len();
-    let mut at = above.len();
-    while let Some(next) = text[at..end].find("\\n").map(|next| at + next) {
+fn splits_text(language: &Language, undone: &str, new: &str) -> bool {
+    let (mut text, mut at) = (new.to_owned(), 0);
+    for _ in 0..MAX_BREAKS {
+        let Some(next) = text[at..].find("\\n").map(|next| at + next) else { break };
         match language.lex(&text).kind_at(next) {
             TokenKind::Literal => at = next + 2,
             _ => text.replace_range(next..next + 2, "\n"),
         }
-        end = text.len() - below.len();
     }
-    let is_text = |text: &str| text.replace("\\t", "\t") == undone.replace("\\t", "\t");
-    !is_text(&text[above.len()..end])
+    let plain = |text: &str| text.replace("\\t", "\t");
+    !text[at..].contains("\\n") && plain(&text) != plain(undone)
 }
 
 /// The text with one level of escaping more, in the form that most serialisers write.

@@ -131,17 +131,17 @@ fn named_elsewhere(
         let below = file.text[end..].split('\n').next().filter(|_| !new.ends_with('\n'));
         (file.text[..start].rsplit('\n').next(), below)
     };
-    let distance = |start: usize, end: usize| {
-        number(start).saturating_sub(near).max(near.saturating_sub(number(end.max(start + 1) - 1)))
+    let is_far = |range: &Range<usize>| {
+        near + NEAR < number(range.start) || number(range.end - 1) + NEAR < near
     };
-    let others = ranges.iter().map(|range| distance(range.start, range.end));
-    let most = others.min().unwrap_or_default().min(NEAR + 1);
+    // Where an occurrence is as near, only what has the named line itself is meant instead.
+    let slack = if ranges.iter().all(is_far) { NEAR } else { 0 };
     let is_made = |at: &usize| {
-        let end = at + new.len();
-        distance(*at, end) < most && around(*at, end) == around(ranges[0].start, ranges[0].end)
+        number(*at) <= near + slack
+            && around(*at, at + new.len()) == around(ranges[0].start, ranges[0].end)
     };
-    // The first line of an occurrence as long as `new` that ends near the named line.
-    let first = near.saturating_sub(new.lines().count() + NEAR).max(1);
+    // The first line of an occurrence as long as `old` that ends at the named line, or near it.
+    let first = near.saturating_sub(old.lines().count() + slack) + 1;
     let start = file.snapshot.lines().start(first);
     let hits = memmem::find_iter(&file.text.as_bytes()[start..], new).take(MAX_HITS);
     if new.contains(is_word_char)
@@ -418,37 +418,51 @@ pub(super) fn added_blank_line_warning(old: &str, new: &str) -> Option<&'static 
 }
 
 /// The tags around the arguments of a call.
-const CALL_TAGS: [&str; 7] =
-    ["<new_str", "</new_str", "</old_str", "</parameter", "</invoke", "<![CDATA[", "]]>"];
+const CALL_TAGS: [&str; 5] = ["<new_str", "</new_str", "</old_str", "</parameter", "</invoke"];
 
-/// The warnings about text in `new_str` that was probably not meant to be written.
-pub(super) fn suspicious_text_warnings(file: &SourceFile<'_>, old: &str, new: &str) -> Vec<String> {
-    let language = file.language;
+/// The warning about what wraps a text or a call, and `new_str` has and neither `old_str` nor the file.
+pub(super) fn wrapper_warning(file: &SourceFile<'_>, old: &str, new: &str) -> Option<&'static str> {
     let mut full = new.lines().map(str::trim).filter(|line| !line.is_empty());
     let ends: Vec<&str> = [full.next(), full.next_back()].into_iter().flatten().collect();
     let ends_in = |mark: &str| {
         ends.iter().any(|line| line.starts_with(mark))
             && ![old, file.text].iter().any(|text| text.contains(mark))
     };
-    let has_tag = CALL_TAGS.iter().any(|tag| ends_in(tag));
-    let has_fence = ends_in("```") && language.is_none_or(|l| l.is_code());
+    let has_fence = ends_in("```") && file.language.is_none_or(|l| l.is_code());
+    let has_conflict = |text: &str| {
+        text.lines().any(|line| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> "))
+    };
+    if has_fence {
+        Some("the new text holds a code fence, which was written as it is")
+    } else if CALL_TAGS.iter().any(|tag| ends_in(tag)) {
+        Some("the new text begins or ends with a tag of the call, which was written as it is")
+    } else if has_conflict(new) && !has_conflict(old) {
+        Some(
+            "the new text holds the markers of a merge conflict or of a search/replace block, which were written as they are",
+        )
+    } else {
+        None
+    }
+}
+
+/// The warnings about text in `new_str` that was probably not meant to be written.
+pub(super) fn suspicious_text_warnings(file: &SourceFile<'_>, old: &str, new: &str) -> Vec<String> {
+    let language = file.language;
     let is_all_marked = |text: &str| {
         let mut lines = text.lines().filter(|line| !line.is_empty()).peekable();
         lines.peek().is_some() && lines.all(|line| line.starts_with(['+', '-']))
     };
     let is_diff = language.is_none_or(|l| !matches!(l.name, "diff" | "markdown" | "yaml"))
         && (is_all_marked(new) && !is_all_marked(old) || reading::is_diff_with_context(" ", new));
-    let has_conflict = |text: &str| {
-        text.lines().any(|line| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> "))
-    };
     let adds_placeholder = placeholder::introduced(old, new, file).is_some();
-    let adds_conflict = has_conflict(new) && !has_conflict(old);
     let found = [
-        has_fence.then_some("the new text holds a code fence, which was written as it is"),
-        adds_placeholder.then_some("the new text holds a placeholder for other text, which was written as it is"),
-        has_tag.then_some("the new text begins or ends with a tag of the call, which was written as it is"),
-        is_diff.then_some("lines of the new text begin with + or - as in a diff; they were written as they are"),
-        adds_conflict.then_some("the new text holds the markers of a merge conflict or of a search/replace block, which were written as they are"),
+        wrapper_warning(file, old, new),
+        adds_placeholder.then_some(
+            "the new text holds a placeholder for other text, which was written as it is",
+        ),
+        is_diff.then_some(
+            "lines of the new text begin with + or - as in a diff; they were written as they are",
+        ),
     ];
     found.into_iter().flatten().map(str::to_owned).collect()
 }

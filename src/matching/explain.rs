@@ -125,7 +125,15 @@ pub(super) fn explain(file: &SourceFile<'_>, reading: &Rc<Reading>) -> Found {
         }
     }
     let is_guess = reading.is_guess || forbidden::may_be_own(file, &call, &reading.mistakes);
-    let is_lost = call.new_lost_indent() || call.empties_block();
+    let language = file.language.map_or("", |language| language.name);
+    let is_head = |line: &str| match language {
+        "markdown" | "text" => false,
+        "make" => line.contains(':'),
+        "yaml" if line.starts_with("- ") && line.contains(": ") => true,
+        "yaml" if line.trim_end_matches(['-', '+']).ends_with(['|', '>']) => true,
+        _ => line.ends_with(':') && !line.starts_with('#'),
+    };
+    let is_lost = call.new_lost_indent() || call.empties_block(is_head);
     for explanation in &mut out.list {
         let is_deep =
             || explanation.lines.clone().any(|line| file.body(line).starts_with([' ', '\t']));

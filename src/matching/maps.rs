@@ -585,7 +585,11 @@ impl<'p> Lines<'p> {
         // It begins as far from the next line as in `old_str`, whose first line has lost nothing.
         let is_even = full.clone().next().is_some_and(|second| {
             let old = first.old.zip(second.old);
+            let is_shifted = |pairs: &[Pair<'_>]| {
+                step(pairs[0].sent, pairs[1].sent) == step(pairs[0].there, pairs[1].there)
+            };
             self.code.len() > 1
+                && is_shifted(&self.code)
                 && old.is_some_and(|(a, b)| step(a, b) == step(first.sent, second.sent))
         });
         (depth(first.sent) < there

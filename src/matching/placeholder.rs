@@ -1,5 +1,8 @@
 //! Placeholders for code that was left out: "... existing code ...".
 
+use std::cell::LazyCell;
+use std::collections::HashSet;
+
 use super::indent_of;
 use super::shape::is_among;
 use super::source_file::SourceFile;
@@ -43,6 +46,11 @@ pub(super) fn is_placeholder(line: &str) -> bool {
     let says_nothing_else = || {
         words.len() <= 60
             && (FIRST_WORDS.iter().any(|phrase| words.starts_with(phrase))
+                || WHOLE.iter().any(|phrase| {
+                    words
+                        .strip_prefix(phrase)
+                        .is_some_and(|rest| BEHIND_WHOLE.contains(&rest.trim()))
+                })
                 || words.split_whitespace().count() <= MAX_WORDS
                     && (words.ends_with("unchanged") || words.ends_with("omitted")))
     };
@@ -88,6 +96,10 @@ const FIRST_WORDS: &[&str] = &[
     "remaining tests",
     "same as before",
     "other methods",
+];
+
+/// Words that a placeholder without dots may be, and those that may follow.
+const WHOLE: &[&str] = &[
     "other functions",
     "other code",
     "previous code",
@@ -97,6 +109,8 @@ const FIRST_WORDS: &[&str] = &[
     "existing implementation",
     "your existing code",
 ];
+const BEHIND_WHOLE: &[&str] =
+    &["", "here", "as is", "unchanged", "the same", "goes here", "omitted"];
 
 /// `... x` or `…x`, but not `...x`, which spreads a value.
 fn starts_with_dots(text: &str) -> bool {
@@ -128,7 +142,10 @@ pub(super) fn introduced<'a>(old: &'a str, new: &'a str, file: &SourceFile<'_>) 
         is_placeholder(line) && (is_code || line.contains(char::is_alphabetic))
             || leaves_out && is_between_dots(line)
     };
-    let is_unknown = |line: &&str| is_placeholder(line) && !is_line_of(file, line);
+    let lines_there = LazyCell::new(|| -> HashSet<&str> {
+        file.text.lines().map(str::trim).filter(|line| is_placeholder(line)).collect()
+    });
+    let is_unknown = |line: &&str| is_placeholder(line) && !lines_there.contains(line);
     let old_lines = || old.lines().map(str::trim);
     let count_bare = |text: &str| text.lines().filter(|line| is_bare(line)).count();
     if language == "python"
@@ -140,11 +157,18 @@ pub(super) fn introduced<'a>(old: &'a str, new: &'a str, file: &SourceFile<'_>) 
     const STATEMENT: &str = "python perl r";
     const PARAMETER: &str = "lua c c++ objective-c go ruby php";
     let is_own = |lines: &[&str], at: usize| {
-        let goes_on = at > 0 && lines[at - 1].ends_with([',', '('])
-            || lines.get(at + 1).is_some_and(|below| below.starts_with(')'));
+        // Only in Lua are braces those of a list.
+        let (opens, closes): (&[char], &[char]) = match language {
+            "lua" => (&[',', '(', '{', '='], &[')', '}']),
+            _ => (&[',', '('], &[')']),
+        };
+        let goes_on = at > 0 && lines[at - 1].ends_with(opens)
+            || lines.get(at + 1).is_some_and(|below| below.starts_with(closes));
         let is_parameter = is_among(PARAMETER, language) && goes_on;
         is_bare(lines[at])
-            && (!is_code || lines[at] == "..." && (is_among(STATEMENT, language) || is_parameter))
+            && (!is_code
+                || !leaves_out
+                || lines[at] == "..." && (is_among(STATEMENT, language) || is_parameter))
     };
     let unknown_in = |text: &'a str| -> Vec<&'a str> {
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
@@ -175,6 +199,7 @@ fn dots_beside_code(text: &str) -> Option<&str> {
         let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
         let is_sibling = |other: &&str| {
             indent_of(other) == indent_of(lines[*at])
+                && !other.trim_start().starts_with('#')
                 && !other.trim_end().ends_with(['"', '\'', '.'])
         };
         is_bare(lines[*at]) && beside.filter_map(|other| lines.get(other)).any(is_sibling)

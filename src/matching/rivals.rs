@@ -1,10 +1,13 @@
 //! What competes with the cheapest explanation of a call: other results that are hardly dearer, and places
 //! that may be the one that was quoted.
 
+use std::collections::HashSet;
+
 use super::costs::{Difference, LOOSE_MARGIN, MARGIN, PLAIN_SHARE};
 use super::exact::NEAR;
 use super::explain::Explanation;
 use super::nearest::overlap;
+use super::weigh::letters;
 
 /// The cost below which something competes with an explanation.
 pub(super) fn limit(best: &Explanation) -> f64 {
@@ -15,7 +18,14 @@ pub(super) fn limit(best: &Explanation) -> f64 {
 pub(super) fn is_rival(best: &Explanation, e: &Explanation) -> bool {
     // Results at the same place differ in what is written there, not in what was quoted.
     let limit = if overlap(&e.lines, &best.lines) { best.cost + MARGIN } else { limit(best) };
-    e.cost < limit || stands_elsewhere(best, e) || e.splice.is_none() && is_numbered(best, e)
+    // Only what the call changes has changed since where copied numbers name it.
+    let has_kept = || {
+        let new: HashSet<&str> = e.reading.new.lines().collect();
+        let kept = letters(e.reading.old.lines().filter(|line| new.contains(line)));
+        e.share * letters(e.reading.old.lines()) >= kept
+    };
+    let has_changed = || e.splice.is_none() && !overlap(&e.lines, &best.lines) && has_kept();
+    e.cost < limit || stands_elsewhere(best, e) || has_changed() && is_numbered(best, e)
 }
 
 /// What stands elsewhere as it was quoted, but for what has changed since, is likelier than a twin that has

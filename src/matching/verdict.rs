@@ -510,13 +510,14 @@ impl Trial<'_, '_> {
                     // Lines that come out of an escape are not indented for the place.
                     is_guess = differences.contains(&Difference::Indentation)
                         && text.lines().count() > count
-                        || escapes::has_written_mark(self.file, text);
+                        || escapes::has_written_mark(self.file, range, text);
                 }
             }
         }
         let Reading { old, new, .. } = &*explanation.reading;
-        // Only what was sent exactly is written with the marks of another format.
-        is_guess |= !exact::suspicious_text_warnings(self.file, old, new).is_empty();
+        // Only what was sent exactly is written with what wraps it.
+        is_guess |= exact::wrapper_warning(self.file, old, new).is_some();
+        out.warnings.extend(exact::suspicious_text_warnings(self.file, old, new));
         let (old, new) = (&self.request.old, &self.request.new);
         out.warnings.extend(exact::added_blank_line_warning(old, new).map(str::to_owned));
         let explained = Explained::new(self.request, self.file, splices, out);

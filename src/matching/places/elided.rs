@@ -138,7 +138,14 @@ fn stays_in_block(file: &SourceFile<'_>, old: &[&str], above: &[Link], below: &[
     let ends_nearer = |line: usize| {
         file.keys()[line] == file.keys()[to] && above.iter().any(|link| is_head(link, line))
     };
-    if upper > lower && below.iter().all(is_end) && (from..to).any(ends_nearer) {
+    let is_own = |link: &Link| {
+        is_head(link, to) && depth(old[link.old.start]) == depth(old[first.old.start])
+    };
+    if upper > lower
+        && below.iter().all(is_end)
+        && (from..to).any(ends_nearer)
+        && !above.iter().any(is_own)
+    {
         return false;
     }
     let mark = last.old.end;

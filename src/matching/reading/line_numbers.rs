@@ -85,29 +85,27 @@ pub(super) fn undo<'o>(old: &'o str, is_padded: bool) -> Option<Undone<'o>> {
             || columns.iter().all(|there| there.end == here.end)
     };
     let has_own_bars = text.iter().any(|line| line.trim_start().starts_with(['|', '│']));
-    // As deep as a line of old_str is the line behind a gutter of blanks, not the line as sent.
+    // As deep as a line of old_str are lines behind a gutter of blanks, and none is as sent.
     let full = text.iter().filter(|line| !line.trim().is_empty());
     let depths: HashSet<usize> = full.map(|line| depth(line)).collect();
     let width = lines[0].chars().count() - text[0].chars().count();
-    let is_behind_blanks = move |line: &str| {
-        !line.trim().is_empty()
-            && !depths.contains(&depth(line))
-            && depth(line).checked_sub(width).is_some_and(|behind| depths.contains(&behind))
-    };
     let text = text.join("\n");
     let undo_new = move |new: &str| {
-        // All of its lines may have numbers of another style.
-        let has_style =
-            |line: &str| parse_line_number(line).is_some_and(|(other, ..)| other == style);
+        // All of its lines may have numbers of another style, if they begin with the same one.
+        let number = |line: &str| parse_line_number(line).map(|(style, number, _)| (style, number));
         if !has_own_numbers
-            && !new.split('\n').any(has_style)
+            && !new.split('\n').any(|line| number(line).is_some_and(|(other, _)| other == style))
+            && new.lines().next().and_then(number).is_some_and(|(_, number)| number == first)
             && let Some(undone) = undo(new, false)
         {
-            return vec![Form::usual(undone.text)];
+            return vec![Form::usual(undone.text), Form::usual(new.to_owned())];
         }
         let (mut all, mut sure, mut above, mut is_unclear) = (Vec::new(), Vec::new(), None, false);
         let has_number = |line: &str| parse_line_number(line).is_some() || line.trim().is_empty();
-        let has_gutter = new.split('\n').all(|line| has_number(line) || is_behind_blanks(line));
+        let bare_depths = || new.split('\n').filter(|line| !has_number(line)).map(depth);
+        let is_free = |depth: usize| depth >= width && !depths.contains(&depth);
+        let has_gutter = bare_depths().all(is_free)
+            && bare_depths().min().is_some_and(|least| depths.contains(&(least - width)));
         for line in new.split('\n') {
             let number = parse_line_number(line).map(|(_, number, _)| number);
             // A number alone is that of a blank line if it is the next one; else it may be text.
@@ -128,7 +126,7 @@ pub(super) fn undo<'o>(old: &'o str, is_padded: bool) -> Option<Undone<'o>> {
                 && (bare.is_some() && has_own_bars || !(is_next && is_aligned));
             let undone = match bare {
                 Some(bare) => bare,
-                None if number.is_none() && has_gutter && is_behind_blanks(line) => &line[width..],
+                None if has_gutter && !has_number(line) => &line[width..],
                 None if is_blank => "",
                 None => gutter.strip(line),
             };

@@ -223,13 +223,15 @@ fn only_in_new(old: &str, new: &str) -> Vec<(Difference, String)> {
 /// `new` without a mistake that `old` does not have, where it then has lines of `old` that it lacks as sent.
 fn spoiled_alone(old: &str, new: &str) -> Option<(Difference, String)> {
     let kept = |text: &str| {
-        let lines: HashSet<&str> = text.lines().map(str::trim).collect();
-        let old = old.lines().map(str::trim);
+        let lines: HashSet<&str> = text.lines().map(str::trim_end).collect();
+        let old = old.lines().map(str::trim_end);
         old.filter(|line| line.contains(is_word_char) && lines.contains(line)).count()
     };
     let as_sent = kept(new);
     let shown = MISTAKES.iter().filter(|(.., undo)| undo(old, new).is_some());
-    let shown: Vec<Difference> = shown.map(|(mistake, ..)| *mistake).collect();
+    // A mark before every line may be what the call adds: it comments lines out, or makes them a list.
+    let shown: Vec<Difference> =
+        shown.map(|(mistake, ..)| *mistake).chain([D::DiffMarkers]).collect();
     let undone = MISTAKES.iter().filter(|(mistake, ..)| !shown.contains(mistake));
     let mut undone = undone.filter_map(|(mistake, _, undo)| {
         let form = (undo(new, new)?.undo_new)(new).into_iter().next()?;

@@ -340,6 +340,9 @@ fn what_only_new_str_has_lost_is_a_guess() {
         "f.py": "class A:\n    def f(self):\n        return 1\n", "    def f(self): \n        return 1", "    def f(self): \n        return 3" => "class A:\n    def f(self):\n        return 3\n";
         "a.py": "class A:\n    def f(self):\n        for x in y:\n            a(x)\n            b(x)\n        return 1\n", "3\t        for x in y:\n4\t            a(x)\n5\t            b(x)", "for x in y:\n    a(x, 1)\n    b(x)" => REFUSED;
         "a.proto": "message N {\n  string b = 1;\n  string p = 2;\n}\n", "string b = 1;\\n  string p = 2;\\n", "string b = 1;\nstring p = 2 [x];\nbool on = 4;\n" => REFUSED;
+        // A line may go out of its block, and a guard may end one.
+        "a.py": "def f(v):\n    n = 0\n    for i in v:\n        n += i\n        return n\n", "4\t        n += i\n5\t        return n", "4\t        n += i\n5\t    return n" => "def f(v):\n    n = 0\n    for i in v:\n        n += i\n    return n\n";
+        "a.py": "def f(x):\n    if x is None:\n        log(x)\n        use(x)\n    return 1\n", "if x is None:\n    log(x)\n    use(x)\nreturn 1", "if x is None:\n    return\nlog(x)\nuse(x)\nreturn 1" => "def f(x):\n    if x is None:\n        return\n    log(x)\n    use(x)\n    return 1\n";
         // The first line below a head that stays is inside no more.
         "g.yaml": "a:\n  b:\n    c:\n      d: 1\n      e: 2\n", "b:\n  c:\n    d: 1\n    e: 2", "b:\nc:\nd: 1\ne: 3" => REFUSED;
         "Makefile": "x: y\n\ta\n\tb\n", "x: y \n\ta\n\tb", "x: y\na\nc" => REFUSED;
@@ -381,6 +384,8 @@ fn a_placeholder_stands_for_one_run_of_lines_of_one_block() {
         // The file has it as a part of a line only, dots are no statement here, or there is one more than before.
         "a.py": "# ... and so on, see the docs\n\ndef load(o):\n    u = build(o)\n    log(u)\n    return u.rows\n", "def load(o):\n  u = build(o)\n  log(u)\n  return u.rows", "def load(o):\n  # ...\n  return u.items" => REFUSED;
         "a.go": "package a\n\nfunc load(o O) R {\n\tu := build(o)\n\tlog(u)\n\tcheck(u)\n\treturn u.Rows\n}\n", "func load(o O) R {\n    u := build(o)\n    log(u)\n    check(u)\n    return u.Rows\n}", "func load(o O) R {\n    ...\n    return u.Items\n}" => REFUSED;
+        "a.py": "def f():\n    return db.get()\n", "    return db.get() ", "    # Previous code did not sort.\n    return db.get(sort=True)" => "def f():\n    # Previous code did not sort.\n    return db.get(sort=True)\n";
+        "a.lua": "function f(...)\n  local t = { ... }\nend\n", "  local t = { ... } \n", "  local t = {\n    ...\n  }\n" => "function f(...)\n  local t = {\n    ...\n  }\nend\n";
         "a.c": "int f(\n    int a);\n", "int f(\n  int a);", "int f(\n  int a,\n  ...\n);" => "int f(\n    int a,\n    ...\n);\n";
         "a.rs": "fn load(o: O) -> R {\n    let u = build(o);\n    log(&u);\n    u.rows\n}\n", "fn load(o: O) -> R {\n  let u = build(o);\n  log(&u);\n  u.rows\n}", "fn load(o: O) -> R {\n  // keep the rest as is\n  u.items\n}" => REFUSED;
         "a.py": "class A:\n    def get(self):\n        ...\n\n    def put(self, v):\n        check(v)\n        return v\n", "def get(self):\n    ...\n\ndef put(self, v):\n    check(v)\n    return v", "def get(self):\n    ...\n\ndef put(self, v):\n    ...\n    return v + 1" => REFUSED;
@@ -392,15 +397,20 @@ fn what_only_new_str_has_spoiled_is_not_written_beside_a_mistake() {
     calls! {
         // Lines that stay would come out in another form.
         "a.html": "<p>a</p>\n<p>b</p>\n", "<p>a</p> \n<p>b</p>", "&lt;p&gt;a&lt;/p&gt;\n&lt;p&gt;c&lt;/p&gt;" => REFUSED;
-        "a.rb": "def f\n  a = 1\n  a\nend\n", "a = 1\na\n", "> a = 2\n> a\n" => REFUSED;
         // Code has no entities, and no escapes for marks.
         "a.cpp": "void f() {\n  a();\n  b();\n}\n", "a();\nb();\n", "std::cout &lt;&lt; x;\nc();\n" => REFUSED;
         "a.js": "function f(a) {\n  const x = g(a);\n  h(x);\n  return x;\n}\n", "      const x = g(a);\n      h(x);", "      const y = g(a);\n      if (a \\u0026\\u0026 x) h(y);" => REFUSED;
         "a.js": "function f(a) {\n  const x = g(a);\n  h(x);\n  return x;\n}\n", "const x = g(a);\nh(x);", "const x = g(a);\nh('&lt;');" => "function f(a) {\n  const x = g(a);\n  h('&lt;');\n  return x;\n}\n";
+        "A.java": "class A {\n    /**\n     * Makes it.\n     */\n    void f() {}\n}\n", "         * Makes it.", "         * Makes a Map&lt;K, V&gt;." => "class A {\n    /**\n     * Makes a Map&lt;K, V&gt;.\n     */\n    void f() {}\n}\n";
+        // Lines may become comments, or a list.
+        "a.py": "x = f()\ny = g()\nz = 1\n", "x = f() \ny = g()", "# x = f()\n# y = g()" => "# x = f()\n# y = g()\nz = 1\n";
+        "a.lua": "function f()\n  a(1)\n  b(2)\nend\n", "a(1)\nb(2)", "-- a(1)\n-- b(2)" => "function f()\n  -- a(1)\n  -- b(2)\nend\n";
         // What wraps a text, or is around a call.
         "a.js": "function f(a) {\n  const x = g(a);\n  h(x);\n  return x;\n}\n", "2\t  const x = g(a);\n3\t  h(x);", "  const x = g(a);\n  h(x, 1);\n```" => REFUSED;
         "a.js": "function f(a) {\n  const x = g(a);\n  h(x);\n  return x;\n}\n", "const x = g(a);\nh(x);", "const x = g(a);\nh(x, 1);\n</new_str>" => REFUSED;
         "a.js": "function f(a) {\n  const x = g(a);\n  h(x);\n  return x;\n}\n", "const x = g(a);\nh(x);", "const x = g(a);\nh(x, 1);\n>>>>>>> REPLACE" => REFUSED;
+        // Keys may be numbers.
+        "a.js": "const m = {\n  a: \"x\",\n  b: \"y\",\n};\n", "2\t  a: \"x\",\n3\t  b: \"y\",", "  1: \"one\",\n  2: \"two\"," => "const m = {\n  1: \"one\",\n  2: \"two\",\n};\n";
         // A line without a number is behind a gutter of blanks only if all such lines are.
         "a.js": "function f(a) {\n  const x = g(a);\n  h(x);\n  return x;\n}\n", "2\t  const x = g(a);\n3\t  h(x);", "2\t  const x = g(a);\n  if (x) {\n    k(x);\n  }\n3\t  h(x);" => "function f(a) {\n  const x = g(a);\n  if (x) {\n    k(x);\n  }\n  h(x);\n  return x;\n}\n";
     }
@@ -414,6 +424,7 @@ fn an_escape_is_undone_where_it_is_one() {
         // A break of a pattern is written as sent, and told.
         "c.ts": "let a = 1;\nlet b = 2;\n", "let a = 1;\n", "let a = 1;\\nlet r = /\\n+/;\n" => "let a = 1;\\nlet r = /\\n+/;\nlet b = 2;\n";
         // Where old_str has only its last break escaped, new_str has no other, either.
+        "a.py": "one(1)\ntwo(2)\nthree(3)\nfour(4)\n", "two(2)\nthree(3)\\n", "two(3)\\n" => "one(1)\ntwo(3)\nfour(4)\n";
         "t.md": "# A\n\none\ntwo\n\nthree\n", "one\ntwo\\n", "one\nC:\\new\\temp\ntwo\\n" => "# A\n\none\nC:\\new\\temp\ntwo\n\nthree\n";
     }
 }
