@@ -39,7 +39,7 @@ fn is_numbered(best: &Explanation, e: &Explanation) -> bool {
     let Some(named) = best.reading.first_line.and_then(|line| line.checked_sub(1)) else {
         return false;
     };
-    let is_near = named + NEAR >= e.lines.start && named < e.lines.end + NEAR;
+    let is_near = named.saturating_add(NEAR) >= e.lines.start && named < e.lines.end + NEAR;
     let distance = |e: &Explanation| e.lines.start.abs_diff(named);
     named != best.lines.start
         && (e.lines.contains(&named) || is_near && distance(e) < distance(best))

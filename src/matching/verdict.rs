@@ -250,7 +250,7 @@ impl Trial<'_, '_> {
         lines.sort_unstable();
         lines.dedup();
         let near = self.request.near_line?;
-        let is_near = near + NEAR > best.lines.start && near <= best.lines.end + NEAR;
+        let is_near = near.saturating_add(NEAR) > best.lines.start && near <= best.lines.end + NEAR;
         if lines.len() < 2 && is_near {
             return None;
         }
