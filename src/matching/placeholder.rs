@@ -142,9 +142,7 @@ pub(super) fn introduced<'a>(old: &'a str, new: &'a str, file: &SourceFile<'_>) 
         is_placeholder(line) && (is_code || line.contains(char::is_alphabetic))
             || leaves_out && is_between_dots(line)
     };
-    let lines_there = LazyCell::new(|| -> HashSet<&str> {
-        file.text.lines().map(str::trim).filter(|line| is_placeholder(line)).collect()
-    });
+    let lines_there = LazyCell::new(|| lines_like_placeholders(file));
     let is_unknown = |line: &&str| is_placeholder(line) && !lines_there.contains(line);
     let old_lines = || old.lines().map(str::trim);
     let count_bare = |text: &str| text.lines().filter(|line| is_bare(line)).count();
@@ -187,9 +185,9 @@ pub(super) fn introduced<'a>(old: &'a str, new: &'a str, file: &SourceFile<'_>) 
     unknown.iter().find(is_new).or_else(more).copied()
 }
 
-/// Whether the file has this line: then it is no placeholder.
-pub(super) fn is_line_of(file: &SourceFile<'_>, line: &str) -> bool {
-    file.text.contains(line) && file.text.lines().any(|other| other.trim() == line)
+/// The lines of the file that look like placeholders: a call that has one quotes it.
+pub(super) fn lines_like_placeholders<'t>(file: &SourceFile<'t>) -> HashSet<&'t str> {
+    file.text.lines().map(str::trim).filter(|line| is_placeholder(line)).collect()
 }
 
 /// Dots on a line of their own beside a statement of the same block: as code they would do nothing.

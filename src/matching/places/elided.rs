@@ -1,6 +1,7 @@
 //! The places of a text with placeholders: each piece between them stands in the file, in order, and
 //! what a placeholder stands for stays inside the block that the call shows.
 
+use std::cell::LazyCell;
 use std::ops::Range;
 
 use super::joined::joined;
@@ -11,7 +12,7 @@ use crate::matching::call::Call;
 use crate::matching::fold::is_word_char;
 use crate::matching::indent::depth;
 use crate::matching::indent_of;
-use crate::matching::placeholder::{is_line_of, is_placeholder};
+use crate::matching::placeholder::{is_placeholder, lines_like_placeholders};
 use crate::matching::shape::{ends_block, is_among};
 use crate::matching::source_file::{SourceFile, line_key};
 
@@ -24,7 +25,8 @@ const MAX_PLACEHOLDERS: usize = 32;
 /// too many, or if nothing is between two of them. A placeholder that the file has too is ordinary
 /// text.
 fn pieces(file: &SourceFile<'_>, old: &[&str]) -> Option<Vec<Range<usize>>> {
-    let is_mark = |at: &usize| is_placeholder(old[*at]) && !is_line_of(file, old[*at].trim());
+    let lines_there = LazyCell::new(|| lines_like_placeholders(file));
+    let is_mark = |at: &usize| is_placeholder(old[*at]) && !lines_there.contains(old[*at].trim());
     let marks: Vec<usize> = (0..old.len()).filter(is_mark).collect();
     if marks.is_empty() || marks.len() > MAX_PLACEHOLDERS {
         return None;
