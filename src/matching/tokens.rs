@@ -318,7 +318,7 @@ fn elements<'t, 'a>(tokens: &'t [Token<'a>], open: usize, close: usize) -> Vec<&
 
 /// Whether a statement can go on after the line: it ends with an opening bracket or an operator, or is
 /// empty.
-fn statement_continues(line: &str) -> bool {
+pub(super) fn statement_continues(line: &str) -> bool {
     let line = line.trim_end();
     line.is_empty()
         || line.ends_with("=>")

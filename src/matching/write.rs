@@ -9,16 +9,16 @@ use std::ops::Range;
 
 use super::call::{Call, Fate};
 use super::costs::Difference;
-use super::diff::{LineOp, MIN_SIMILARITY};
+use super::diff::LineOp;
 use super::difference::is_made;
 use super::fold::is_word_char;
 use super::forbidden;
 use super::indent::{indent_of, unindented, with_indent};
 use super::made::Made;
 use super::maps::IndentMap;
-use super::places::{Link, LinkKind, Place, Words};
+use super::places::{Link, LinkKind, Place};
 use super::source_file::SourceFile;
-use super::tokens::{self, Merged};
+use super::tokens::{self, Merged, statement_continues};
 use crate::edit::{Conflict, Splice};
 use crate::text::LineEnding;
 
@@ -122,8 +122,9 @@ struct Writer<'p> {
     /// New lines that wait until the lines that they replace are deleted.
     inserts: Vec<usize>,
     above: Status,
-    /// The endings of the deleted lines that the next new lines replace.
-    deleted: VecDeque<LineEnding>,
+    /// The endings of the deleted lines that the next new lines replace, each with the closing mark that
+    /// the call lacks there.
+    deleted: VecDeque<(LineEnding, Option<char>)>,
     /// How many blank lines that only the file has stand above these.
     blank_above: usize,
 }
@@ -349,7 +350,10 @@ impl<'p> Writer<'p> {
                 }
             }
             LineOp::Delete(_) if !differs => {
-                return self.deleted.push_back(file.lines()[link.lines.end - 1].ending);
+                let lacks = differences[link_at] == Some(Difference::Punctuation)
+                    && closing_mark(believed).is_none();
+                let mark = closing_mark(text).filter(|_| lacks);
+                return self.deleted.push_back((file.lines()[link.lines.end - 1].ending, mark));
             }
             _ => return self.push_conflict(link.lines.clone(), believed, text),
         };
@@ -361,18 +365,16 @@ impl<'p> Writer<'p> {
     /// call changes may make wrong, and this choice takes marks as they were sent.
     fn with_closing_mark_of_call(&mut self, link_at: usize, at: usize, line: String) -> String {
         let Input { call, differences, .. } = *self.input;
-        let mark =
-            |line: &str| line.trim_end().chars().next_back().filter(|c| matches!(c, ',' | ';'));
         if differences[link_at] != Some(Difference::Punctuation) {
             return line;
         }
-        let sent = call.ops[at].new_at().and_then(|new_at| mark(call.new[new_at]));
+        let sent = call.ops[at].new_at().and_then(|new_at| closing_mark(call.new[new_at]));
         // Without any comma, the lines may be no list any more.
-        let has_comma = |lines: &[&str]| lines.iter().any(|line| mark(line) == Some(','));
+        let has_comma = |lines: &[&str]| lines.iter().any(|line| closing_mark(line) == Some(','));
         let below = call.ops.get(at + 1);
         let may_be_wrong = matches!(below, Some(LineOp::Insert(_) | LineOp::Delete(_)))
-            || mark(&line) == Some(',') && has_comma(&call.old) && !has_comma(&call.new);
-        let is_open = may_be_wrong && mark(&line) != sent;
+            || closing_mark(&line) == Some(',') && has_comma(&call.old) && !has_comma(&call.new);
+        let is_open = may_be_wrong && closing_mark(&line) != sent;
         self.used.marks_as_sent |= is_open;
         if !is_open || !self.choice.marks_as_sent {
             return line;
@@ -440,8 +442,17 @@ impl<'p> Writer<'p> {
             self.blank_above += gap.len();
         }
         for new_at in inserts {
-            let line = self.new_line(new_at);
-            self.out.push((line, self.deleted.pop_front().unwrap_or(LineEnding::None)));
+            let mut line = self.new_line(new_at);
+            let (ending, mark) = self.deleted.pop_front().unwrap_or((LineEnding::None, None));
+            let may_take =
+                |line: &str| !line.ends_with([',', ';', '}']) && !statement_continues(line);
+            if let Some(mark) = mark.filter(|_| may_take(line.trim_end())) {
+                self.used.marks_as_sent = true;
+                if !self.choice.marks_as_sent {
+                    line.insert(line.trim_end().len(), mark);
+                }
+            }
+            self.out.push((line, ending));
         }
         self.out.append(&mut gap_lines);
     }
@@ -513,15 +524,13 @@ impl<'p> Writer<'p> {
         let there = if link.starts_line(file) { unindented(there) } else { there };
         let [old, there, new] = [unindented(old), there, unindented(new)].map(str::trim_end);
         let fold = differences[link_at].filter(|difference| *difference >= Difference::LookAlikes);
-        let is_other = Words::of(old).similarity(&Words::of(new)) < MIN_SIMILARITY;
-        let merged = (!is_other).then(|| tokens::merge(old, there, new, fold, file.language));
-        let text = match merged.flatten() {
+        let text = match tokens::merge(old, there, new, fold, file.language) {
             Some(Merged::Certain(text)) => text,
             Some(Merged::Ambiguous(text, sent)) => {
                 self.used.marks_as_sent = true;
                 if self.choice.marks_as_sent { sent } else { text }
             }
-            // Lines with nothing in common, or too long to be merged by tokens, are written as sent.
+            // Lines that are too long to be merged by tokens are written as sent.
             None => new.to_owned(),
         };
         format!("{head}{text}{end}")
@@ -550,6 +559,11 @@ impl<'p> Writer<'p> {
         }
         Splice { range, text }
     }
+}
+
+/// The `,` or `;` at the end of a line.
+fn closing_mark(line: &str) -> Option<char> {
+    line.trim_end().chars().next_back().filter(|c| matches!(c, ',' | ';'))
 }
 
 /// A line of the file and its ending.
