@@ -91,10 +91,13 @@ fn choose(
     };
     let is_overlapped = finder.is_some_and(overlaps);
     let is_sure = count.get() == ranges.len() && !is_overlapped;
-    if is_sure && request.near_line.is_none() {
-        return Ok(ranges);
-    }
     let number = |range: &Range<usize>| file.snapshot.lines().number_at(range.start);
+    if is_sure && request.near_line.is_none() {
+        return match whole_twin(request, file, &ranges) {
+            Some(twin) => Err(refuse::wrong_count(request, &[number(&ranges[0]), twin], false)),
+            None => Ok(ranges),
+        };
+    }
     let lines: Vec<usize> = ranges.iter().map(number).collect();
     if count.get() == 1
         && let Some(refusal) = named_elsewhere(request, file, &ranges, &lines, is_sure)
@@ -108,6 +111,22 @@ fn choose(
         Some(at) if count.get() == 1 && !is_overlapped => Ok(vec![ranges[at].clone()]),
         _ => Err(refuse::wrong_count(request, &lines, is_overlapped)),
     }
+}
+
+/// The line (from 1) at which all lines of `old` stand whole, at other depths, if the only occurrence ends
+/// inside a word: it may be one that has changed since.
+fn whole_twin(
+    request: &EditRequest,
+    file: &SourceFile<'_>,
+    ranges: &[Range<usize>],
+) -> Option<usize> {
+    let [range] = ranges else { return None };
+    if !file.splits_name(range.start) && !file.splits_name(range.end) {
+        return None;
+    }
+    let quoted: Vec<&str> = request.old.lines().map(str::trim).collect();
+    let there: Vec<&str> = (0..file.lines().len()).map(|at| file.body(at).trim()).collect();
+    there.windows(quoted.len()).position(|lines| lines == quoted).map(|at| at + 1)
 }
 
 /// The refusal of a call whose `near_line` is in no occurrence, but where one was made already or, if there

@@ -510,10 +510,16 @@ impl<'p> Lines<'p> {
         let adds_wrong = |line: &NewLine<'_>| line.old.is_none() && line.says == Some(Frame::Call);
         let (by_call, by_file) = (has(Frame::Call), has(Frame::File));
         let is_mixed = by_call && by_file;
-        let is_unlike = match by_call {
-            true if by_file => true,
-            true => self.says(Frame::File) && !self.says(Frame::Call),
-            false => !self.is_as_sent() || self.new.iter().any(adds_wrong),
+        // A kept line is in new_str as in old_str in any case: less is said if no other is.
+        let says_call = |line: &NewLine<'_>| line.says == Some(Frame::Call);
+        let is_kept = |pair: Pair<'_>| self.call.fate(pair.old) == Fate::Kept;
+        let own = |line: &NewLine<'_>| says_call(line) && !line.pair.is_some_and(is_kept);
+        let unlike = match by_call {
+            true if by_file => 1.0,
+            true if !self.says(Frame::File) || self.new.iter().any(own) => 0.0,
+            true if self.says(Frame::Call) => 0.5,
+            true => 1.0,
+            false => f64::from(!self.is_as_sent() || self.new.iter().any(adds_wrong)),
         };
         let step = |shared: &Shared<'p>| match frames[shared.at] {
             Frame::Call => step(shared.old, shared.new),
@@ -525,7 +531,7 @@ impl<'p> Lines<'p> {
         steps.dedup();
         let runs: f64 = steps.iter().filter(|step| **step != 0).take(3).map(|_| 1.0).sum();
         // Where whose indentation it is changes, that is a move, too.
-        MOVED * (runs + f64::from(is_mixed)) + AS_SENT * f64::from(is_unlike)
+        MOVED * (runs + f64::from(is_mixed)) + AS_SENT * unlike
     }
 
     /// Whether the call moves all that it has, or its outermost line and with it the first or the last one,
