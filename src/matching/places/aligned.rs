@@ -315,7 +315,11 @@ impl<'a, 't> Text<'a, 't> {
             return Some(bits - Difference::LookAlikes.cost());
         }
         let are_comments = is_near && text.is_comment && file.is_comment(line);
-        if similarity >= 0.5 || are_comments {
+        let is_in = is_near && lax.len() > 3 && lax.contains(is_word_char);
+        if similarity >= 0.5
+            || are_comments
+            || is_in && has_grown(text.text.trim(), file.body(line).trim())
+        {
             let price = loose_cost(are_comments, Difference::Words.cost());
             return Some(-price - LOST * bits * (1.0 - similarity) - text.change);
         }
