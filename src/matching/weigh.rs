@@ -230,7 +230,8 @@ impl<'c> Scales<'c> {
         let old = link.old.start;
         let is_comment = is_unknown_comment(file, call.old[old]);
         let (first, last) = self.edges;
-        let edge = if (at < first || at > last) && !is_comment { EDGE } else { 0.0 };
+        let is_outside = at < first || at > last;
+        let edge = if is_outside && !is_comment { EDGE } else { 0.0 };
         let price = loose_cost(is_comment, MISSING) + LOST * self.bits(link) + edge;
         self.charge_loose(at, price, STALE, !is_comment);
         self.explanation.has_other_text = true;
@@ -241,9 +242,14 @@ impl<'c> Scales<'c> {
             }
             false => call.changes_beside(old),
         };
+        // A quote that begins or ends with a line from elsewhere is put together from several places.
+        let is_elsewhere = || {
+            call.old[old].contains(is_word_char)
+                && !file.lines_with_key(line_key(call.old[old])).is_empty()
+        };
         self.is_misquoted = true;
         self.conflict |= !self.keeps(link);
-        if is_cut {
+        if is_cut || is_outside && is_elsewhere() {
             self.forbidden = Some(Forbidden::OtherWords);
         }
     }
