@@ -91,6 +91,18 @@ impl Escapes {
             if has_escape(&undone) && !signs.old.written.contains(&'\\') {
                 signs.old.bare.insert('\\');
             }
+            // Where a serialiser escaped both as a whole, so are what looks like escapes of the text.
+            let is_serialised = |text: &str| escape(&Self::ALL.unescape(text)) == text;
+            if self == Self::ALL && old.contains("\\\\") && is_serialised(old) && is_serialised(new) {
+                return vec![Form::usual(Self::ALL.unescape(new))];
+            }
+            // Before a break, a doubled backslash may be one that continues the line, unless quotes show
+            // that all was escaped.
+            let shows_all = new.contains("\\\"") && is_serialised(new);
+            let may_continue = !shows_all
+                && !signs.old.written.contains(&'\\')
+                && !signs.old.bare.contains(&'\\')
+                && ["\\\\n", "\\\\r"].iter().any(|escape| new.contains(escape));
             let form = |way: Self| {
                 let text = way.unescape(new);
                 if text == new {
@@ -100,8 +112,9 @@ impl Escapes {
                 if way.unescape(old) != undone {
                     form.price += NEW_OTHERWISE;
                 }
-                form.is_guess |=
-                    way.breaks != Breaks::None && !has_break(new) && may_split(&undone, &form.text);
+                form.is_guess |= way.breaks != Breaks::None
+                    && !has_break(new)
+                    && (may_continue || may_split(&undone, &form.text));
                 form
             };
             // Where the lines of old_str are as they are, so are those of new_str.
@@ -421,6 +434,9 @@ pub(super) fn review_escapes(
     if !has_escape(new) {
         return EscapeReview::Fine;
     }
+    if has_written_mark(file, place, new) {
+        return EscapeReview::Suspicious;
+    }
     let Some(language) = file.language.filter(|l| forbids_escapes(l)) else {
         let has_new = |check: fn(Option<&'static Language>, &str) -> bool| {
             check(file.language, new) && !check(file.language, file.text)
@@ -529,6 +545,8 @@ fn splits_text(language: &Language, undone: &str, new: &str) -> bool {
         let Some(next) = text[at..].find("\\n").map(|next| at + next) else { break };
         match language.lex(&text).kind_at(next) {
             TokenKind::Literal => at = next + 2,
+            // No line ends with a blank, but a sentence may go on behind one.
+            _ if text[..next].ends_with(' ') => return true,
             _ => text.replace_range(next..next + 2, "\n"),
         }
     }

@@ -101,6 +101,12 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
         || call.rescales() && !lines.shared.iter().any(|shared| shared.new == shared.there);
     out.push(map(how, &|_| Frame::File, &mapped, is_guess));
     lines.charge_odd_lines(place, &mut out);
+    // Nothing shows how wide a tab is where the file has none.
+    let is_mixed = |indent: &str| indent.contains(" \t");
+    let has_mixed = lines.pairs.iter().any(|pair| is_mixed(pair.sent) || is_mixed(pair.there));
+    for map in out.iter_mut().filter(|_| !has_mixed) {
+        map.is_guess |= map.indents.iter().any(|indent| is_mixed(indent));
+    }
     out
 }
 
@@ -538,12 +544,24 @@ impl<'p> Lines<'p> {
     /// and not to where the file has it: then the two strings only begin at different depths, and nothing
     /// shows a move.
     fn moves_everything(&self) -> bool {
+        // A closing mark that is not at the same end of both strings may be that of another block, as deep
+        // by chance.
+        let is_full = |line: &&str| !line.trim().is_empty();
+        let ends = |lines: &[&str], at: usize| {
+            [&lines[..at], &lines[at + 1..]].map(|side| !side.iter().any(|line| is_full(&line)))
+        };
+        let is_mark = |shared: &Shared<'_>| {
+            let old = self.call.partner(shared.at).map(|old| ends(&self.call.old, old));
+            let new = ends(&self.call.new, shared.at);
+            let is_end = old.is_some_and(|old| old[0] && new[0] || old[1] && new[1]);
+            !self.call.new[shared.at].contains(is_word_char) && !is_end
+        };
         let is_moved = |shared: &Shared<'_>| shared.old != shared.new && shared.new != shared.there;
         let Some((outermost, lines)) = self.shared.split_last() else { return false };
         let by = step(outermost.old, outermost.new);
         let goes_with = |line: &&Shared<'_>| is_moved(line) && step(line.old, line.new) == by;
         is_moved(outermost)
-            && (lines.iter().all(is_moved)
+            && (lines.iter().all(|line| is_moved(line) || is_mark(line))
                 || lines.first().filter(goes_with).or(lines.last().filter(goes_with)).is_some())
     }
 

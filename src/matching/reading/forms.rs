@@ -67,7 +67,7 @@ impl Signs {
             }
         };
         let price = old.written.union(&new.written).map(price).sum();
-        Form { text, price, is_guess: self.are_unclear() }
+        Form { text, price, is_guess: self.are_unclear() || self.are_mixed() }
     }
 
     /// `text` as it was sent, and what that costs: more if it has what is a mistake in `old_str`, and
@@ -77,7 +77,19 @@ impl Signs {
         let is_right = old.written.iter().any(|c| !old.bare.contains(c) && new.bare.contains(c));
         let shares_mistake = !old.written.is_disjoint(&new.written);
         let left = if shares_mistake && !is_right { LEFT } else { 0.0 };
-        Form { price: NEW_AS_SENT + left, is_guess: self.are_unclear(), text: text.to_owned() }
+        let is_guess = self.are_unclear() || self.are_mixed();
+        Form { price: NEW_AS_SENT + left, is_guess, text: text.to_owned() }
+    }
+
+    /// Whether both strings have backslashes escaped, and only `old_str` another character: nothing shows
+    /// whether the backslashes of `new_str` are a mistake, too.
+    fn are_mixed(&self) -> bool {
+        let Self { old, new } = self;
+        let is_right = |c: &char| {
+            !old.bare.contains(c) && new.bare.contains(c) && !new.written.contains(c)
+        };
+        let has_both = |c: char| old.written.contains(&c) && new.written.contains(&c);
+        has_both('\\') && old.written.iter().any(is_right)
     }
 
     /// Whether `new_str` has a character both as it is and as a mistake in `old_str` writes it. A line
