@@ -182,12 +182,7 @@ impl<'a> Call<'a> {
 
     /// Whether the call changes, removes or adds a line beside line `old`, blank lines aside.
     pub(super) fn changes_beside(&self, old: usize) -> bool {
-        let changes = |op: &LineOp| match *op {
-            LineOp::Keep(..) => false,
-            LineOp::Change(at, _) => self.fates[at].0 != Fate::Moved,
-            LineOp::Delete(_) | LineOp::Insert(_) => true,
-        };
-        self.beside(old, changes) != (false, false)
+        self.beside(old, |op| !matches!(op, LineOp::Keep(..))) != (false, false)
     }
 
     /// Whether the call adds a line above and below line `old`, blank lines aside.
