@@ -108,7 +108,8 @@ fn one_level_too_few_beside_margin(
 }
 
 /// Adds a literal over several lines to the new text of a call that is one level too shallow. What
-/// is in the literal stays as the call has it.
+/// is in the literal stays as the call has it. A file with docstrings is left out: quoted in one, a literal
+/// is text as deep as what is around it.
 pub(super) fn literal_in_new(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
     let (mark, opening, closing) = match draft.edit.language.name {
         "python" => ("\"\"\"", "notes = \"\"\"", "\"\"\""),
@@ -116,7 +117,7 @@ pub(super) fn literal_in_new(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<(
         "go" => ("`", "notes := `", "`"),
         _ => return None,
     };
-    (!draft.edit.file.contains(mark)).then_some(())?;
+    (![mark, "'''"].iter().any(|mark| draft.edit.file.contains(mark))).then_some(())?;
     let inside = [(false, "first"), (false, "  second"), (false, "    third"), (false, closing)];
     one_level_too_few_beside_margin(draft, &[&[(true, opening)], &inside[..]].concat())
 }

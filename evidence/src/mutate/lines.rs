@@ -54,8 +54,12 @@ pub(super) fn blank_lines_hold_blanks(draft: &mut EditDraft<'_>, rng: &mut Rng) 
 }
 
 /// Adds spaces in the call at the end of lines that are in the file: of one line for certain, of
-/// each other one by chance.
+/// each other one by chance. Where the edit adds such spaces on purpose, they look like that mistake.
 pub(super) fn trailing_in_call(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
+    let has_blanks = |draft_line: &DraftLine| {
+        draft_line.new.as_deref().is_some_and(|line| line.trim_end() != line)
+    };
+    (!draft.lines.iter().any(has_blanks)).then_some(())?;
     let copied = draft.positions(|draft_line| draft_line.role != LineRole::Added);
     let always = *rng.pick(&copied)?;
     for index in copied {
