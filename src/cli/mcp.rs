@@ -84,8 +84,8 @@ fn toolbox(common: &Common, args: &McpArgs, root: &Root) -> Result<Toolbox, Exit
     let toolbox = settings::toolbox(&common)?.with_tool_set(tool_set);
     Ok(match args.guard.as_deref() {
         None => toolbox,
-        Some("soft") => toolbox.with_guard(GuardPolicy::soft()),
-        Some(_) => toolbox.with_guard(GuardPolicy::strict()),
+        Some("soft") => toolbox.with_guard(GuardPolicy::Soft),
+        Some(_) => toolbox.with_guard(GuardPolicy::Strict),
     })
 }
 

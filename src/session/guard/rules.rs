@@ -1,6 +1,4 @@
-//! The rules of the guard, and how strict a session is about each.
-
-use std::collections::BTreeMap;
+//! The rules of the guard, and how strict a session is about them.
 
 use super::{Guard, GuardedCall, claimed_files};
 use crate::edit::message::{LIST_FILES, READ_FILE, SEARCH, THEN};
@@ -21,18 +19,6 @@ pub(crate) enum Moment {
     Complete,
     /// The session ends.
     End,
-}
-
-/// What happens when a rule is broken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Level {
-    /// The call is refused.
-    #[default]
-    Refuse,
-    /// The call is made, with a warning.
-    Warn,
-    /// The rule is not checked.
-    Off,
 }
 
 /// One rule of the guard.
@@ -157,47 +143,16 @@ pub(crate) const RULES: &[Rule] = &[
         hint: || {
             "The agent failed to explore the codebase. Please try again with a more specific request.".into()
         },
-        broken: |guard, _| guard.meaningful < guard.policy.min_calls,
+        broken: |guard, _| guard.meaningful == 0,
     },
 ];
 
-/// How strict a session is about each rule.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GuardPolicy {
-    levels: BTreeMap<&'static str, Level>,
-    /// How many calls other than `task_complete` must succeed in a session.
-    pub min_calls: usize,
-}
-
-impl Default for GuardPolicy {
-    fn default() -> Self {
-        Self { levels: BTreeMap::new(), min_calls: 1 }
-    }
-}
-
-impl GuardPolicy {
-    /// The policy under which every rule refuses.
-    pub fn strict() -> Self {
-        Self::default()
-    }
-
-    /// The policy under which rules only warn. A session without any successful call still fails.
-    pub fn soft() -> Self {
-        let softened =
-            RULES.iter().filter(|rule| rule.moment != Moment::End && rule.moment != Moment::Start);
-        Self { levels: softened.map(|rule| (rule.id, Level::Warn)).collect(), ..Self::default() }
-    }
-
-    /// Sets the level of one rule; `None` if there is no rule of that name.
-    #[must_use]
-    pub fn with(mut self, id: &str, level: Level) -> Option<Self> {
-        let rule = RULES.iter().find(|rule| rule.id == id)?;
-        self.levels.insert(rule.id, level);
-        Some(self)
-    }
-
-    /// The level of a rule.
-    pub fn level(&self, id: &str) -> Level {
-        self.levels.get(id).copied().unwrap_or_default()
-    }
+/// What happens to a call that breaks a rule.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum GuardPolicy {
+    /// It is refused.
+    #[default]
+    Strict,
+    /// It is made, with a warning. A session without any successful call still fails.
+    Soft,
 }
