@@ -172,20 +172,6 @@ mod tests {
     }
 
     #[test]
-    fn seed_002_affected_range_of_line_10_in_20_lines_is_2_to_18() {
-        assert_eq!(affected_range(10, 20), span(2, 18));
-        assert_eq!(affected_range(1, 3), span(1, 3));
-    }
-
-    #[test]
-    fn seed_002_overlapping_ranges_merge() {
-        assert_eq!(merge_ranges(vec![span(8, 15), span(5, 10)]), [span(5, 15)]);
-        assert_eq!(merge_ranges(vec![span(1, 2), span(4, 5)]), [span(1, 2), span(4, 5)]);
-        assert_eq!(merge_ranges(vec![span(1, 9), span(2, 3), span(10, 11)]), [span(1, 11)]);
-        assert_eq!(merge_ranges(vec![span(3, 2)]), []);
-    }
-
-    #[test]
     fn the_fresh_anchor_of_a_near_line_with_the_id_is_shown() {
         let current =
             Snapshot::from_text((1..=40).map(|n| format!("line {n}\n")).collect::<String>());

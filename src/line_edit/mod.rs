@@ -232,15 +232,6 @@ mod tests {
     }
 
     #[test]
-    fn bad_spans_are_refused_with_the_length_of_the_file() {
-        for span in [(0, 0), (3, 1), (2, 4), (5, 4), (9, 9)] {
-            let refusal = apply("a\nb\nc\n", &[(span.0, span.1, &["x"])]).expect_err("refused");
-            assert_eq!(refusal.code, EditCode::InvalidArguments, "{span:?}");
-            assert!(refusal.message.contains("3 lines"), "{}", refusal.message);
-        }
-    }
-
-    #[test]
     fn overlaps_are_refused_and_neighbours_are_not() {
         for changes in [
             [(1, 2), (2, 3)],

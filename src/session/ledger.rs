@@ -324,42 +324,26 @@ mod tests {
     }
 
     #[test]
-    fn a_number_may_be_from_any_version_since_its_line_was_read() {
-        let (ledger, file) = (Ledger::default(), path("a"));
+    fn what_one_of_several_callers_does_settles_nothing_for_another() {
+        let file = path("a");
         let old = lines(10);
         let now = Snapshot::from_text(format!("new\n{}", old.text()));
         let of = |ledger: &Ledger, now: &Snapshot| {
             numbering_basis(&ledger.versions(&file), now, span(5, 5))
         };
-        let current = NumberingBasis::Versions(vec![VersionRef::Current]);
-        let both = NumberingBasis::Versions(vec![VersionRef::Recorded(0), VersionRef::Current]);
-        assert_eq!(of(&ledger, &old), current);
-        ledger.record_read(&file, &old, &[span(1, 10)]);
-        assert_eq!(of(&ledger, &old), current);
-        ledger.record_edit(&file, Some(&old), &now, &[]);
-        assert_eq!(of(&ledger, &now), both, "the answer to an edit settles nothing");
-        ledger.record_shown(&file, &now, &[span(5, 5)]);
-        assert_eq!(of(&ledger, &now), both);
-        ledger.record_read(&file, &now, &[span(1, 11)]);
-        assert_eq!(of(&ledger, &now), current, "a read does");
-        // The caller may know of another program's change or not.
-        let foreign = Snapshot::from_text(format!("other\n{}", now.text()));
-        let wanted = NumberingBasis::Versions(vec![VersionRef::Recorded(1), VersionRef::Current]);
-        assert_eq!(of(&ledger, &foreign), wanted);
-        // Another caller's read settles nothing.
+        let older_or_current = |older| {
+            NumberingBasis::Versions(vec![VersionRef::Recorded(older), VersionRef::Current])
+        };
         let shared = Ledger::shared();
         shared.record_read(&file, &old, &[span(1, 10)]);
         shared.record_edit(&file, Some(&old), &now, &[]);
         shared.record_read(&file, &now, &[span(1, 11)]);
-        assert_eq!(of(&shared, &now), both);
-        // Who takes back its own edit knows that; another caller may not.
-        let edited = NumberingBasis::Versions(vec![VersionRef::Recorded(1), VersionRef::Current]);
-        for (ledger, wanted) in [(Ledger::default(), current), (Ledger::shared(), edited)] {
-            ledger.record_read(&file, &old, &[span(1, 10)]);
-            ledger.record_edit(&file, Some(&old), &now, &[]);
-            ledger.record_edit(&file, Some(&now), &old, &[]);
-            assert_eq!(of(&ledger, &old), wanted);
-        }
+        assert_eq!(of(&shared, &now), older_or_current(0), "a read");
+        let shared = Ledger::shared();
+        shared.record_read(&file, &old, &[span(1, 10)]);
+        shared.record_edit(&file, Some(&old), &now, &[]);
+        shared.record_edit(&file, Some(&now), &old, &[]);
+        assert_eq!(of(&shared, &old), older_or_current(1), "an edit that is taken back");
     }
 
     #[test]
@@ -383,22 +367,6 @@ mod tests {
             let basis = numbering_basis(&ledger.versions(&file), &text(30), span(5, 5));
             assert_eq!(basis, NumberingBasis::Versions(vec![VersionRef::Current]));
         }
-    }
-
-    #[test]
-    fn unseen_lines_are_those_never_shown_wherever_they_moved() {
-        let (ledger, file) = (Ledger::default(), path("a"));
-        let old = lines(10);
-        assert_eq!(ledger.unseen_lines(&file, &old, span(1, 2)), None);
-        ledger.record_read(&file, &old, &[span(2, 3)]);
-        ledger.record_read(&file, &old, &[span(6, 10)]);
-        assert_eq!(ledger.unseen_lines(&file, &old, span(2, 3)), Some(vec![]));
-        assert_eq!(
-            ledger.unseen_lines(&file, &old, span(1, 7)),
-            Some(vec![span(1, 1), span(4, 5)])
-        );
-        let now = Snapshot::from_text(format!("new\n{}", old.text()));
-        assert_eq!(ledger.unseen_lines(&file, &now, span(3, 5)), Some(vec![span(5, 5)]));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Session, anchor, line_by, of_version, warnings, with_anchors};
 use crate::rows::rows;
+use crate::says::says;
 
 /// Edits of a file in which `@3` stands for the anchor of line 3.
 #[derive(Deserialize)]
@@ -129,18 +130,51 @@ async fn an_ambiguous_anchor_is_settled_by_the_snapshot_that_the_refusal_names()
     assert_eq!(session.text("f"), "}\nX\na\n}\nb\n}\nc\n");
 }
 
+/// Every cause is said, and the lines that may be meant now are marked.
 #[tokio::test]
-async fn unseen_lines_are_named_before_they_are_overwritten() {
+async fn a_stale_anchor_is_refused_with_its_cause() {
+    let read = "a\nb\nc\nd\n";
+    let range = json!([{ "op": "replace", "pos": anchor(read, 2), "end": anchor(read, 3), "lines": ["x"] }]);
+    for (is_read, now, edits, cause, near) in [
+        (true, "a\nb\nforeign\nc\nd\n", range, "into which other lines were inserted", vec![2, 4]),
+        (true, "a\nb\nC\nd\n", line_by(read, 3, "x"), "changed since it was read", vec![3]),
+        (false, "a\nb\nC\nd\n", line_by(read, 3, "x"), "does not match its line", vec![3]),
+        (false, "a\n", line_by(read, 3, "x"), "is past the end, the file has 1 line", vec![1]),
+    ] {
+        let session = Session::new(&[("f", if is_read { read } else { now })]);
+        if is_read {
+            session.read("f", "hashline").await;
+            session.put("f", now);
+        }
+        let call = json!({ "path": "f", "edits": edits });
+        let reply = session.refused("hashline_edit", call, "EDIT_STALE_ANCHOR").await;
+        says(&reply.message, &[cause]);
+        let marked = reply.message.lines().filter_map(|line| line.strip_prefix(">>> "));
+        let marked: Vec<_> = marked.filter_map(|line| line.split('|').next()).collect();
+        let near: Vec<_> = near.into_iter().map(|line| anchor(now, line)).collect();
+        assert_eq!(marked, near, "{}", reply.message);
+    }
+}
+
+#[tokio::test]
+async fn unseen_lines_are_named_before_they_are_overwritten_wherever_they_moved() {
     let before = crate::sandbox::numbered(30);
-    let session = Session::new(&[("f", &before)]);
-    let ranges = json!([{ "start": 3, "end": 4 }, { "start": 8, "end": 9 }]);
-    session.ok("read_file", json!({ "path": "f", "style": "hashline", "ranges": ranges })).await;
-    let (pos, end) = (anchor(&before, 4), anchor(&before, 8));
-    let edits = json!([{ "op": "replace", "pos": pos, "end": end, "lines": ["short"] }]);
-    let call = json!({ "path": "f", "edits": edits });
-    let reply = session.refused("hashline_edit", call.clone(), "EDIT_BLOCKED").await;
-    assert_eq!(reply.report["affected_ranges"], json!([{ "start": 5, "end": 7 }]));
-    assert!(reply.message.contains("|line 6"), "{}", reply.message);
-    session.ok("hashline_edit", call).await;
-    assert!(session.text("f").starts_with("line 1\nline 2\nline 3\nshort\nline 9\n"));
+    for (above, moved) in [("", 0), ("new\n", 1)] {
+        let session = Session::new(&[("f", &before)]);
+        let ranges = json!([{ "start": 3, "end": 4 }, { "start": 8, "end": 9 }]);
+        session
+            .ok("read_file", json!({ "path": "f", "style": "hashline", "ranges": ranges }))
+            .await;
+        session.put("f", &format!("{above}{before}"));
+        let (pos, end) = (anchor(&before, 4), anchor(&before, 8));
+        let edits = json!([{ "op": "replace", "pos": pos, "end": end, "lines": ["short"] }]);
+        let call = json!({ "path": "f", "edits": edits });
+        let reply = session.refused("hashline_edit", call.clone(), "EDIT_BLOCKED").await;
+        let unseen = json!([{ "start": 5 + moved, "end": 7 + moved }]);
+        assert_eq!(reply.report["affected_ranges"], unseen);
+        assert!(reply.message.contains("|line 6"), "{}", reply.message);
+        session.ok("hashline_edit", call).await;
+        let wanted = format!("{above}line 1\nline 2\nline 3\nshort\nline 9\n");
+        assert!(session.text("f").starts_with(&wanted));
+    }
 }

@@ -175,6 +175,15 @@ async fn seed_002_2_and_4_the_ranges_of_all_edits_are_merged() {
     let reply = session.refused("hashline_edit", call, "EDIT_STALE_ANCHOR").await;
     let ranges = json!([{ "start": 4, "end": 28 }, { "start": 72, "end": 88 }]);
     assert_eq!(reply.report["affected_ranges"], ranges);
+    // Ranges that touch are one, and none leads out of the file.
+    let call = json!({ "path": "f", "edits": [stale(18), stale(1), stale(99)] });
+    let reply = session.refused("hashline_edit", call, "EDIT_STALE_ANCHOR").await;
+    let ranges = json!([{ "start": 1, "end": 26 }, { "start": 91, "end": 100 }]);
+    assert_eq!(reply.report["affected_ranges"], ranges);
+    session.put("f", "");
+    let call = json!({ "path": "f", "edits": [stale(1)] });
+    let reply = session.refused("hashline_edit", call, "EDIT_STALE_ANCHOR").await;
+    assert!(reply.report["affected_ranges"].as_array().is_none_or(Vec::is_empty));
 }
 
 #[tokio::test]
