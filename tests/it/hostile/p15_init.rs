@@ -6,12 +6,17 @@ use super::{Sandbox, finish};
 
 /// What `init` makes of this file, and whether it was content.
 fn merged(text: &str) -> (bool, String, String) {
+    merged_for("copilot", ".mcp.json", text)
+}
+
+/// The same for a file of another client.
+fn merged_for(client: &str, file: &str, text: &str) -> (bool, String, String) {
     let sandbox = Sandbox::new();
-    sandbox.write(".mcp.json", text);
-    let mut command = sandbox.restitch(&["init", "copilot", "--write"]);
+    sandbox.write(file, text);
+    let mut command = sandbox.restitch(&["init", client, "--write"]);
     command.env("HOME", sandbox.above()).env_remove("COPILOT_HOME");
     let out = finish(command, b"");
-    (out.status.success(), sandbox.text(".mcp.json"), String::from_utf8_lossy(&out.stdout).into())
+    (out.status.success(), sandbox.text(file), String::from_utf8_lossy(&out.stdout).into())
 }
 
 fn server(text: &str) -> Value {
@@ -42,6 +47,28 @@ fn what_is_nothing_does_not_pass_for_an_entry() {
     for text in ["7", "\"x\"", r#"{"mcpServers": 7}"#, r#"{"mcpServers": {"restitch": "no"}}"#, "{"]
     {
         let (done, after, said) = merged(text);
+        assert!(!done && said.contains("not changed"), "{text:?}: {said}");
+        assert_eq!(after, text);
+    }
+}
+
+/// The same where the entry is in a list.
+#[test]
+fn what_is_nothing_does_not_pass_for_a_list() {
+    let settings = ".claude/settings.json";
+    for text in [
+        r#"{"hooks": null}"#,
+        r#"{"hooks": []}"#,
+        r#"{"hooks": {}}"#,
+        r#"{"hooks": {"PreToolUse": null}}"#,
+    ] {
+        let (done, after, said) = merged_for("claude", settings, text);
+        assert!(done, "{text:?}: {said}");
+        let hooks = serde_json::from_str::<Value>(&after).expect("JSON")["hooks"].clone();
+        assert!(hooks["PreToolUse"].to_string().contains("restitch hook"), "{text:?}: {after}");
+    }
+    for text in [r#"{"hooks": [1]}"#, r#"{"hooks": "no"}"#, r#"{"hooks": {"PreToolUse": 7}}"#] {
+        let (done, after, said) = merged_for("claude", settings, text);
         assert!(!done && said.contains("not changed"), "{text:?}: {said}");
         assert_eq!(after, text);
     }
