@@ -22,9 +22,9 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::judge::{Aim, CaseVerdict, Judgment, ModelCost};
+use super::judge::{Aim, CaseVerdict, Judgment};
 use super::replies::Replies;
-use crate::edit::{EditCode, WorkPath};
+use crate::edit::{EditCode, ModelUse, WorkPath};
 use crate::engine::{CallOptions, Engine, SyntaxMode};
 use crate::store::MemoryStore;
 use crate::syntax::TreeSitter;
@@ -107,7 +107,7 @@ pub struct Expect {
     pub refuse: Vec<String>,
     /// How often exactly the model must be asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model_calls: Option<u64>,
+    pub model_calls: Option<u32>,
 }
 
 /// A case in a folder.
@@ -228,17 +228,18 @@ impl Fixture {
         let reply = call(&toolbox, &self.spec.tool, arguments)?;
         let took = start.elapsed();
         let files: Tree = store.files();
-        let model = ModelCost {
+        let model = ModelUse {
             // A recorded answer costs no request, but counts as one.
             calls: replay.map_or(0, |replay| replay.answered()),
             prompt_bytes: reply.report["model"]["prompt_bytes"].as_u64().unwrap_or(0),
+            ..ModelUse::default()
         };
         let decided_by = match (reply.code, reply.report["rung"].as_str()) {
             (Some(code), _) => code.as_str().to_owned(),
             (None, Some(rung)) => rung.to_owned(),
             (None, None) => self.spec.tool.clone(),
         };
-        let verdict = self.verdict(reply.code, &decided_by, model, &files);
+        let verdict = self.verdict(reply.code, &decided_by, &model, &files);
         let syntax = &reply.report["syntax"];
         let judged = Judgment {
             verdict,
@@ -260,7 +261,7 @@ impl Fixture {
         &self,
         code: Option<EditCode>,
         rung: &str,
-        model: ModelCost,
+        model: &ModelUse,
         files: &Tree,
     ) -> CaseVerdict {
         let expect = &self.spec.expect;

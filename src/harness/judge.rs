@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::case::{Case, Truth};
-use crate::edit::{EditCode, EditPlan, Refusal, VerifiedEdit, WorkPath};
+use crate::edit::{EditCode, EditPlan, ModelUse, Refusal, VerifiedEdit, WorkPath};
 use crate::engine::{SyntaxGate, SyntaxMode};
 use crate::matching::{self, Explained};
 use crate::port::Syntax as _;
@@ -40,15 +40,6 @@ pub enum Aim {
     Right,
     /// The call must be refused.
     Refusal,
-}
-
-/// What a decision cost in model calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ModelCost {
-    /// Requests.
-    pub calls: u64,
-    /// Bytes of all prompts.
-    pub prompt_bytes: u64,
 }
 
 impl CaseVerdict {
@@ -88,7 +79,7 @@ pub struct Judgment {
     /// How long the engine took to decide.
     pub took: Duration,
     /// The cost of the model's answers.
-    pub model: ModelCost,
+    pub model: ModelUse,
     /// Whether the result has a syntax error that the file did not have; `None` if that is not
     /// known.
     pub adds_syntax_errors: Option<bool>,
@@ -104,7 +95,7 @@ impl Judgment {
             got: None,
             refusal: None,
             took: Duration::ZERO,
-            model: ModelCost::default(),
+            model: ModelUse::default(),
             adds_syntax_errors: None,
         }
     }

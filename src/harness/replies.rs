@@ -2,7 +2,7 @@
 //! with its kind as `ask`, and `answer` or `error`.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use serde::Deserialize;
@@ -30,12 +30,12 @@ pub(crate) struct Replies {
     queued: Mutex<HashMap<AskKind, VecDeque<RecordedAnswer>>>,
     /// The prompts, whose size is counted although nothing is sent.
     prompts: Option<PromptBook>,
-    answered: AtomicU64,
+    answered: AtomicU32,
 }
 
 impl Replies {
     /// How many questions have been answered so far.
-    pub(crate) fn answered(&self) -> u64 {
+    pub(crate) fn answered(&self) -> u32 {
         self.answered.load(Ordering::Relaxed)
     }
 
@@ -56,7 +56,7 @@ impl Replies {
             queued.entry(kind).or_default().push_back(answer);
         }
         let prompts = PromptBook::built_in().ok();
-        Ok(Self { queued: Mutex::new(queued), prompts, answered: AtomicU64::new(0) })
+        Ok(Self { queued: Mutex::new(queued), prompts, answered: AtomicU32::new(0) })
     }
 }
 

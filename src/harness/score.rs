@@ -28,7 +28,7 @@ pub struct Tally {
     /// Cases that panicked, could not be read, or were applied by another rung.
     pub broken: usize,
     /// Requests to the model.
-    pub model_calls: u64,
+    pub model_calls: u32,
     /// Bytes of all prompts.
     pub prompt_bytes: u64,
     /// Right edits for which a model was asked.
