@@ -348,7 +348,7 @@ impl Engine {
     }
 
     /// Refuses to create a file that exists.
-    async fn refuse_existing(&self, path: &WorkPath) -> Result<(), Refusal> {
+    pub(crate) async fn refuse_existing(&self, path: &WorkPath) -> Result<(), Refusal> {
         match self.store.load(path).await {
             Err(refusal) if refusal.code == EditCode::FileNotFound => Ok(()),
             Err(refusal) => Err(refusal),

@@ -7,9 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ToolCall, ToolReply, ToolSpec, parse};
-use crate::edit::{
-    EditCode, EditPlan, EditReport, Explanation, Refusal, Rung, VerifiedEdit, WorkPath, said,
-};
+use crate::edit::{EditPlan, EditReport, Explanation, Refusal, Rung, VerifiedEdit, WorkPath, said};
 use crate::engine::{Engine, refuse_too_many_bytes, refuse_too_many_edits};
 use crate::matching::budget::{Budget, Exhausted};
 use crate::patch::{Change, Hunk, Patch, locate_hunks};
@@ -82,7 +80,7 @@ async fn prepare_file(
     engine.admit(path).await?;
     match change {
         Change::Add(content) => {
-            require_absent(engine, path).await?;
+            engine.refuse_existing(path).await?;
             Ok(vec![VerifiedEdit::create(path.clone(), content, Explanation::plain(Rung::Create))?])
         }
         Change::Delete => {
@@ -95,7 +93,7 @@ async fn prepare_file(
         }
         Change::Update { move_to: Some(target), hunks } => {
             let target = engine.path(target)?;
-            require_absent(engine, &target).await?;
+            engine.refuse_existing(&target).await?;
             let snapshot = engine.snapshot(path).await?;
             let after = if hunks.is_empty() {
                 Some(snapshot.clone().into())
@@ -112,19 +110,6 @@ async fn prepare_file(
 /// The deletion of a file whose content is `before`.
 fn deletion(path: &WorkPath, before: Snapshot) -> VerifiedEdit {
     VerifiedEdit::restore(path.clone(), Some(before), None, Explanation::plain(Rung::Delete))
-}
-
-/// Refuses the patch if there is a file at `path` already.
-async fn require_absent(engine: &Engine, path: &WorkPath) -> Result<(), Refusal> {
-    match engine.snapshot(path).await {
-        Err(refusal) if refusal.code == EditCode::FileNotFound => Ok(()),
-        Err(refusal) => Err(refusal),
-        Ok(_) => Err(Refusal::new(
-            EditCode::CreateExisting,
-            format!("`{path}` already exists, so the patch cannot add or move a file there"),
-        )
-        .hint("Read it and send an update instead.")),
-    }
 }
 
 /// The update of one file. If the file changes before the write, the hunks are located again.
