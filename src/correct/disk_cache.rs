@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::port::Reply;
+use crate::store::{check_usable, delete_older};
 use crate::text::ContentHash;
 
 /// Answers older than this are removed when the folder is opened.
@@ -19,47 +20,12 @@ pub struct DiskCache {
 }
 
 impl DiskCache {
-    /// Opens the folder, which is created if it does not exist. Fails if it belongs to another user or
-    /// if other users can enter it.
+    /// Opens the folder, which is created if it does not exist. Fails if it belongs to another user, if
+    /// other users can write to it, or if they can read what is in it.
     pub fn open(folder: &Path) -> io::Result<Self> {
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(folder)?;
-        let meta = fs::symlink_metadata(folder)?;
-        let refuse = |why: &str| {
-            let why = format!("the cache folder {} {why}", folder.display());
-            Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
-        };
-        if !meta.is_dir() {
-            return refuse("is not a folder");
-        }
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::MetadataExt as _;
-            if meta.mode() & 0o077 != 0 {
-                return refuse("can be entered by other users; set its mode to 0700");
-            }
-            if meta.uid() != rustix::process::getuid().as_raw() {
-                return refuse("belongs to another user");
-            }
-        }
-        let cache = Self { folder: folder.to_owned() };
-        cache.sweep();
-        Ok(cache)
-    }
-
-    /// Removes the answers that are too old.
-    fn sweep(&self) {
-        let Ok(entries) = fs::read_dir(&self.folder) else { return };
-        for entry in entries.flatten() {
-            let modified = entry.metadata().and_then(|metadata| metadata.modified());
-            let age = modified.ok().and_then(|modified| modified.elapsed().ok());
-            if age.is_some_and(|age| age > MAX_AGE) {
-                let _ = fs::remove_file(entry.path());
-            }
-        }
+        check_usable(folder)?;
+        delete_older(folder, MAX_AGE);
+        Ok(Self { folder: folder.to_owned() })
     }
 
     fn path(&self, key: ContentHash) -> PathBuf {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::store::delete_older;
 use crate::text::ContentHash;
 
 /// The notes on rewritten calls that have not run yet, one file for each call.
@@ -32,7 +33,8 @@ impl Notes {
             return;
         }
         let Some(reason) = answer["reason"].as_str() else { return };
-        self.delete_old();
+        // The calls of older notes never ran.
+        delete_older(folder, MAX_AGE);
         // A note that cannot be kept only costs the model an explanation.
         let _ = fs::create_dir_all(folder)
             .and_then(|()| fs::write(folder.join(file_name(hook_input, rewritten)), reason));
@@ -44,20 +46,6 @@ impl Notes {
         let note = fs::read_to_string(&file).ok()?;
         let _ = fs::remove_file(file);
         Some(note)
-    }
-
-    /// Deletes notes that are older than [`MAX_AGE`], because their calls never ran.
-    fn delete_old(&self) {
-        let Some(Ok(entries)) = self.folder.as_ref().map(fs::read_dir) else { return };
-        for entry in entries.flatten() {
-            let age = entry
-                .metadata()
-                .and_then(|metadata| metadata.modified())
-                .map(|time| time.elapsed());
-            if matches!(age, Ok(Ok(age)) if age > MAX_AGE) {
-                let _ = fs::remove_file(entry.path());
-            }
-        }
     }
 }
 

@@ -3,6 +3,8 @@
 use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
+#[cfg(feature = "llm")]
+use std::time::Duration;
 
 /// The folder for history and journals: `RESTITCH_STATE_DIR`, or else `restitch` in the folder
 /// that the system reserves for such data. `None` if no environment variable names one.
@@ -52,17 +54,32 @@ pub(crate) fn usable_state_folder() -> Result<PathBuf, String> {
     Ok(folder)
 }
 
-#[cfg(all(feature = "cli", unix))]
-fn check_usable(folder: &Path) -> io::Result<()> {
+/// Creates the folder if it is missing; an error if other users can access its content, or if it is
+/// not writable.
+#[cfg(all(feature = "llm", unix))]
+pub(crate) fn check_usable(folder: &Path) -> io::Result<()> {
     let state = super::state::StateFolder::open(folder)?;
     rustix::fs::access(state.path(), rustix::fs::Access::WRITE_OK)?;
     Ok(())
 }
 
-#[cfg(all(feature = "cli", not(unix)))]
-fn check_usable(folder: &Path) -> io::Result<()> {
+#[cfg(all(feature = "llm", not(unix)))]
+pub(crate) fn check_usable(folder: &Path) -> io::Result<()> {
     std::fs::create_dir_all(folder)?;
     tempfile::NamedTempFile::new_in(folder).map(drop)
+}
+
+/// Deletes the files in a folder that have not been written for so long.
+#[cfg(feature = "llm")]
+pub(crate) fn delete_older(folder: &Path, max_age: Duration) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let written = entry.metadata().and_then(|metadata| metadata.modified());
+        let age = written.ok().and_then(|written| written.elapsed().ok());
+        if age.is_some_and(|age| age > max_age) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
 }
 
 #[cfg(test)]
