@@ -15,6 +15,7 @@ use super::{out, settings};
 use crate::edit::Refusal;
 use crate::engine::{CallOptions, Engine};
 use crate::port::Revision;
+use crate::store::protect::is_in;
 use crate::text::quote_name;
 use crate::tools::ToolReply;
 
@@ -67,13 +68,9 @@ async fn list(common: &Common, args: &LogArgs, engine: &Engine) -> Result<Vec<Li
     let below = path.filter(|path| !is_root(path));
     let below = below.map(|path| engine.path(path.trim_end_matches('/'))).transpose()?;
     let concerns = |revision: &Revision| {
-        below.as_ref().is_none_or(|below| {
-            let is_below = |path: &str| {
-                let after = path.strip_prefix(below.as_str());
-                after.is_some_and(|after| after.is_empty() || after.starts_with('/'))
-            };
-            revision.files.iter().any(|file| is_below(&file.path))
-        })
+        below
+            .as_ref()
+            .is_none_or(|below| revision.files.iter().any(|file| is_in(&file.path, below.as_str())))
     };
     let all = engine.log().await?.into_iter().filter(concerns);
     let mut listed = Vec::new();

@@ -70,9 +70,7 @@ pub fn admit(
     allowed: &[String],
 ) -> Result<(), Refusal> {
     let is_covered_by = |allowed: &String| {
-        let allowed = allowed.trim_start_matches("./").trim_end_matches('/');
-        let below = same_file_path.strip_prefix(allowed);
-        below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
+        is_in(same_file_path, allowed.trim_start_matches("./").trim_end_matches('/'))
     };
     let Some(why) = protected_reason(same_file_path, extra_folders) else { return Ok(()) };
     if allowed.iter().any(is_covered_by) {
@@ -87,6 +85,12 @@ pub fn admit(
         "Do not work around this. Tell the user; they can allow it with --allow-protected {}",
         quote_name(same_file_path)
     )))
+}
+
+/// Whether a path is that of the folder or leads below it.
+pub(crate) fn is_in(path: &str, folder: &str) -> bool {
+    let below = path.strip_prefix(folder);
+    below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
 }
 
 /// The reason why a path, relative to the root, is protected; `None` if it is not. `extra_folders`
@@ -109,11 +113,7 @@ pub(super) fn protected_reason(path: &str, extra_folders: &[String]) -> Option<&
         }
     }
     let joined = parts.join("/");
-    let is_in = |folder: &String| {
-        let below = joined.strip_prefix(folder.as_str());
-        below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
-    };
-    if extra_folders.iter().any(is_in) {
+    if extra_folders.iter().any(|folder| is_in(&joined, folder)) {
         return Some("hooks run on commit");
     }
     // For most protected files only the last part of the path counts, because a folder may have
