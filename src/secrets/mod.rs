@@ -108,11 +108,6 @@ impl Secrets {
         names::is_secret_file(path, &self.names)
     }
 
-    /// The first part of a text that looks like a secret.
-    pub fn find(&self, text: &str) -> Option<Range<usize>> {
-        self.find_in("", text)
-    }
-
     /// The first part in the text of a file that looks like a secret. In a settings file, an unquoted
     /// value may be a secret; in code, it is more likely a name.
     pub fn find_in(&self, path: &str, text: &str) -> Option<Range<usize>> {

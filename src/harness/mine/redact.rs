@@ -23,7 +23,7 @@ pub fn redacted(texts: &[&str]) -> Option<Vec<String>> {
             out = out.replace(*part, &format!("<redacted-{number}>"));
         }
         let out = without_home_folders(&out);
-        secrets.find(&out).is_none().then_some(out)
+        secrets.texts(&out).is_empty().then_some(out)
     };
     texts.iter().map(clean).collect()
 }
