@@ -170,32 +170,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn line_numbers_are_parsed_and_escaped_on_both_halves() {
-        let text = "<<<<<<< SEARCH\n:start_line:[3]\n-------\na\n\\:start_line:9\n=======\n:start_line:3\n-------\nb\n\\<<<<<<< HEAD\n>>>>>>> REPLACE\n";
-        let files = parse(text, Some("f")).expect("block");
-        let Change::Update { hunks, .. } = &files[0].change else { panic!("no update") };
-        assert_eq!(hunks[0].near_line, Some(3));
-        let lines = |kind: fn(&HunkLine) -> Option<&String>| -> Vec<&str> {
-            hunks[0].lines.iter().filter_map(kind).map(String::as_str).collect()
-        };
-        let removed = lines(|line| match line {
-            HunkLine::Remove(text) => Some(text),
-            _ => None,
-        });
-        let added = lines(|line| match line {
-            HunkLine::Add(text) => Some(text),
-            _ => None,
-        });
-        assert_eq!(removed, ["a", ":start_line:9"]);
-        assert_eq!(added, ["b", "<<<<<<< HEAD"]);
-    }
-
-    #[test]
-    fn dashes_and_pluses_mark_a_block_and_a_backslash_escapes_a_line() {
+    fn line_numbers_dashes_and_pluses_mark_a_block_and_a_backslash_escapes_a_line() {
         let cline = "------- SEARCH\na\n=======\nb\n+++++++ REPLACE\n";
         let roo = "<<<<<<< SEARCH\n:start_line:3\n:end_line:5\n-------\na\n\\=======\n\\>>>>>>> REPLACE\n=======\nb\n\\=======\n\\<<<<<<< SEARCH\n>>>>>>> REPLACE\n";
+        let both = "<<<<<<< SEARCH\n:start_line:[3]\n-------\na\n\\:start_line:9\n=======\n:start_line:3\n-------\nb\n\\<<<<<<< HEAD\n>>>>>>> REPLACE\n";
         for (text, old, new, near) in [
             (cline, &["a"][..], &["b"][..], None),
+            (both, &["a", ":start_line:9"], &["b", "<<<<<<< HEAD"], Some(3)),
             (
                 roo,
                 &["a", "=======", ">>>>>>> REPLACE"],

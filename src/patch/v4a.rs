@@ -206,18 +206,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_section_is_read() {
-        let text = "*** Begin Patch\n*** Add File: new.txt\n+a\n+\n+b\n*** Delete File: old.txt\n*** Update File: src/x.py\n*** Move to: src/y.py\n@@ class A\n@@     def f(self):\n-        pass\n+        return 1\n*** End of File\n*** End Patch\n";
-        let files = parse(text).expect("patch");
-        assert_eq!(files[0].change, Change::Add("a\n\nb\n".into()));
-        assert_eq!(files[1].change, Change::Delete);
-        let Change::Update { move_to, hunks } = &files[2].change else { panic!("update") };
-        assert_eq!(move_to.as_deref(), Some("src/y.py"));
-        assert_eq!(hunks[0].headers, ["class A", "def f(self):"]);
-        assert!(hunks[0].at_end);
-    }
-
-    #[test]
     fn rendered_patches_have_enough_context_among_repetitions() {
         let before = "x\ny\nz\n".repeat(10);
         let at = before.len() - 4;

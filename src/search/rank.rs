@@ -38,30 +38,3 @@ fn proximity(lines: &[(u64, u64)], terms: u64) -> u64 {
     }
     shortest
 }
-
-#[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use super::*;
-    use crate::edit::WorkPath;
-
-    #[test]
-    fn more_terms_first_then_closer_then_more_hits() {
-        let file = |path: &str, lines: &[(u64, u64)]| ScannedFile {
-            path: WorkPath::parse(path, Path::new("/w")).expect("path"),
-            count: lines.len(),
-            lines: lines.to_vec(),
-        };
-        let mut found = [
-            file("one-term", &[(1, 1), (2, 1), (3, 1), (4, 1)]),
-            file("far", &[(1, 1), (90, 2), (91, 2)]),
-            file("close", &[(1, 1), (50, 1), (52, 2)]),
-            file("same-line", &[(7, 3)]),
-            file("more", &[(7, 3), (9, 1)]),
-        ];
-        rank(&mut found);
-        let order: Vec<_> = found.iter().map(|file| file.path.as_str()).collect();
-        assert_eq!(order, ["more", "same-line", "close", "far", "one-term"]);
-    }
-}

@@ -37,6 +37,11 @@ async fn hunks_apply_on_whole_lines_and_keep_endings() {
         ("a\nb\n", "+c\n", "a\nb\nc\n"),
         ("x\na\nx\na\n", "@@\n-a\n+b\n*** End of File\n", "x\na\nx\nb\n"),
         ("f:\n a\ng:\n a\n", "@@ g:\n- a\n+ b\n", "f:\n a\ng:\n b\n"),
+        (
+            "A\n f\n  x\nB\n f\n  x\n  x\n",
+            "@@ B\n@@  f\n-  x\n+  y\n*** End of File\n",
+            "A\n f\n  x\nB\n f\n  x\n  y\n",
+        ),
         ("f:\n a\ng:\n a\n", "@@ -4,1 +4,1 @@\n- a\n+ b\n", "f:\n a\ng:\n b\n"),
         ("a\na\n", "-a\n-a\n+b\n", "b\n"),
         ("1\n2\n3\n4\n", "@@\n-1\n+one\n@@\n-4\n+four\n", "one\n2\n3\nfour\n"),

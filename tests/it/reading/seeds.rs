@@ -48,12 +48,15 @@ async fn seed_000_1_wildcard_search_is_ranked_and_numbered_too() {
     let session = Session::new(&[
         ("one.txt", "alpha\nalpha\nalpha\n"),
         ("both-far.txt", &format!("alpha\n{}beta\n", "\n".repeat(50))),
+        ("both-close.txt", &format!("alpha\n{}alpha\n\nbeta\n", "\n".repeat(60))),
         ("both-near.txt", "x\nalpha beta\n"),
+        ("more.txt", "x\nalpha beta\n\nalpha\n"),
     ]);
     let report = session.ok("wildcard_search", json!({ "terms": ["alpha", "beta"] })).await;
-    assert_eq!(paths(&report), ["both-near.txt", "both-far.txt", "one.txt"]);
-    assert_eq!(report["files"][0]["matches"][0]["line"], 2);
-    assert_eq!(report["files"][1]["matches"][1]["line"], 52);
+    let ranked = ["more.txt", "both-near.txt", "both-close.txt", "both-far.txt", "one.txt"];
+    assert_eq!(paths(&report), ranked);
+    assert_eq!(report["files"][1]["matches"][0]["line"], 2);
+    assert_eq!(report["files"][3]["matches"][1]["line"], 52);
 }
 
 #[tokio::test]
