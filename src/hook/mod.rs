@@ -19,7 +19,6 @@ use crate::engine::{CallOptions, Engine};
 use crate::store::canonical;
 use crate::text::{Snapshot, clip};
 use crate::tools::Words;
-use patch::PatchOutcome;
 
 pub(crate) use notes::Notes;
 
@@ -217,10 +216,27 @@ fn parse_edit(tool: &str, arguments: &Value) -> Option<ClientEdit> {
 enum TrialOutcome {
     /// The client's own tool applies it in the same way.
     Unchanged,
-    /// It applies only with these texts; `how` names the corrections.
-    Rewritten { old: String, new: String, how: String },
+    /// It applies only with these texts in its fields: a patch, or the old and the new text. `how` names
+    /// the corrections.
+    Rewritten { fields: Vec<(&'static str, String)>, how: String },
     /// It does not apply, for this reason.
     Refused(Box<Refusal>),
+}
+
+/// Tries a call in memory. Returns what it edits, the names of its arguments, and the outcome; `None` for
+/// a call that restitch does not understand.
+async fn try_call(
+    tool: &str,
+    arguments: &Value,
+    engine: &Engine,
+) -> Option<(String, Words, TrialOutcome)> {
+    if tool == "apply_patch" {
+        let outcome = patch::try_patch(arguments, engine).await?;
+        return Some(("the patch".to_owned(), Words::of_patch(), outcome));
+    }
+    let edit = parse_edit(tool, arguments)?;
+    let outcome = try_edit(engine, &edit).await?;
+    Some((edit.path, edit.words, outcome))
 }
 
 /// Tries an edit in memory; `None` if the file cannot be read, if the old text is empty, or if no old
@@ -250,7 +266,8 @@ async fn try_edit(engine: &Engine, edit: &ClientEdit) -> Option<TrialOutcome> {
     } else {
         format!("{}: {}", explanation.rung, explanation.rewrite_list())
     };
-    Some(TrialOutcome::Rewritten { old, new, how })
+    let (old_name, new_name) = edit.fields;
+    Some(TrialOutcome::Rewritten { fields: vec![(old_name, old), (new_name, new)], how })
 }
 
 /// The file after an edit by a client's own tool, or `None` if that tool refuses the edit. These
@@ -331,43 +348,24 @@ async fn answer_before(
     {
         return Some(denying_answer(client, event, &refusal.text()));
     }
-    if tool == "apply_patch" {
-        return match patch::try_patch(arguments, engine).await? {
-            PatchOutcome::Unchanged => None,
-            // Codex accepts a rewritten call only with `allow`, which would answer the question that
-            // the user is asked. So the model sends the corrected patch itself.
-            PatchOutcome::Rewritten(_, rewritten)
-                if client == Client::Codex && permission == Permission::AsBefore =>
-            {
-                (rewritten.len() <= MAX_RESENT).then(|| {
-                    denying_answer(client, event, &format!(
-                        "This patch does not apply as sent. restitch found where it belongs. Send this patch:\n{rewritten}"
-                    ))
-                })
-            }
-            PatchOutcome::Rewritten(field, rewritten) => {
-                let mut input = arguments.as_object()?.clone();
-                input.insert(field.to_owned(), rewritten.into());
-                Some(rewriting_answer(client, event, input, "its lines are now as in the files"))
-            }
-            PatchOutcome::Refused(refusal) => {
-                answer_to_refused(client, event, &refusal, &Words::of_patch())
-            }
-        };
-    }
-    let edit = parse_edit(tool, arguments)?;
-    match try_edit(engine, &edit).await? {
+    let (_, words, outcome) = try_call(tool, arguments, engine).await?;
+    match outcome {
         TrialOutcome::Unchanged => None,
-        TrialOutcome::Rewritten { .. }
+        // Codex accepts a rewritten call only with `allow`, which would answer the question that the
+        // user is asked. So the model sends a corrected patch itself.
+        TrialOutcome::Rewritten { fields, .. }
             if client == Client::Codex && permission == Permission::AsBefore =>
         {
-            None
+            let [(_, patch)] = &fields[..] else { return None };
+            (patch.len() <= MAX_RESENT).then(|| {
+                denying_answer(client, event, &format!(
+                    "This patch does not apply as sent. restitch found where it belongs. Send this patch:\n{patch}"
+                ))
+            })
         }
-        TrialOutcome::Rewritten { old, new, how } => {
+        TrialOutcome::Rewritten { fields, how } => {
             let mut input = arguments.as_object()?.clone();
-            let (old_name, new_name) = edit.fields;
-            input.insert(old_name.to_owned(), old.into());
-            input.insert(new_name.to_owned(), new.into());
+            input.extend(fields.into_iter().map(|(name, text)| (name.to_owned(), text.into())));
             // The rewritten old text occurs once, even if the call replaces several occurrences.
             if input.contains_key("expected_replacements") {
                 input.insert("expected_replacements".to_owned(), 1.into());
@@ -379,19 +377,10 @@ async fn answer_before(
             }
             Some(rewriting_answer(client, event, input, &how))
         }
-        TrialOutcome::Refused(refusal) => answer_to_refused(client, event, &refusal, &edit.words),
+        // The client's own tool may decide about what is not denied.
+        TrialOutcome::Refused(refusal) => is_denied(client, refusal.code)
+            .then(|| denying_answer(client, event, &words.refused(*refusal).message)),
     }
-}
-
-/// The answer to a call that restitch refuses: a denial, or `None` if the client's own tool may decide.
-fn answer_to_refused(
-    client: Client,
-    event: &str,
-    refusal: &Refusal,
-    words: &Words,
-) -> Option<Value> {
-    is_denied(client, refusal.code)
-        .then(|| denying_answer(client, event, &words.refused(refusal.clone()).message))
 }
 
 /// The answer that rewrites a call, in the client's format.
@@ -455,28 +444,23 @@ const MAX_ADVICE: usize = 4_000;
 
 /// Advice for the model about a call that the client's own tool refused.
 async fn advice(tool: &str, arguments: &Value, engine: &Engine) -> Option<String> {
-    let text = if tool == "apply_patch" {
-        match patch::try_patch(arguments, engine).await? {
-            PatchOutcome::Unchanged => return None,
-            PatchOutcome::Rewritten(_, rewritten) => {
-                format!("restitch found where the patch belongs. Send this patch:\n{rewritten}")
+    let (edited, words, outcome) = try_call(tool, arguments, engine).await?;
+    let text = match outcome {
+        TrialOutcome::Unchanged => return None,
+        TrialOutcome::Rewritten { fields, how } => match &fields[..] {
+            [(_, patch)] => {
+                format!("restitch found where the patch belongs. Send this patch:\n{patch}")
             }
-            PatchOutcome::Refused(refusal) => {
-                format!("restitch on the patch: {}", Words::of_patch().refused(*refusal).message)
+            fields => {
+                let texts = fields.iter().map(|(name, text)| format!("\n{name}:\n{text}"));
+                format!(
+                    "restitch found the text in another form ({how}). Send the edit again with exactly these.{}",
+                    texts.collect::<String>()
+                )
             }
-        }
-    } else {
-        let edit = parse_edit(tool, arguments)?;
-        let (old_name, new_name) = edit.fields;
-        match try_edit(engine, &edit).await? {
-            TrialOutcome::Unchanged => return None,
-            TrialOutcome::Rewritten { old, new, how } => format!(
-                "restitch found the text in another form ({how}). Send the edit again with exactly these.\n{old_name}:\n{old}\n{new_name}:\n{new}"
-            ),
-            TrialOutcome::Refused(refusal) => {
-                let text = edit.words.refused(*refusal).message;
-                format!("restitch on {}: {text}", edit.path)
-            }
+        },
+        TrialOutcome::Refused(refusal) => {
+            format!("restitch on {edited}: {}", words.refused(*refusal).message)
         }
     };
     Some(clip(&text, MAX_ADVICE))

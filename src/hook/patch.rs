@@ -6,23 +6,14 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use crate::edit::{Refusal, Rung, VerifiedEdit};
+use super::TrialOutcome;
+use crate::edit::{Rung, VerifiedEdit};
 use crate::engine::{CallOptions, Engine};
 use crate::patch::{Change, Patch, render};
 use crate::tools::prepare_patch;
 
 const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
-
-/// What restitch makes of a client's patch.
-pub(super) enum PatchOutcome {
-    /// The client itself applies it in the same way.
-    Unchanged,
-    /// It applies only in another form: the field of the patch, and the new text.
-    Rewritten(&'static str, String),
-    /// It does not apply, for this reason.
-    Refused(Box<Refusal>),
-}
 
 /// The V4A patch in the arguments of a call.
 struct Found<'a> {
@@ -50,21 +41,24 @@ pub(super) fn paths_in(arguments: &Value) -> BTreeSet<String> {
 
 /// Tries the patch of a call in memory; `None` if the call contains no V4A patch, or no form of it
 /// that the client could apply was found.
-pub(super) async fn try_patch(arguments: &Value, engine: &Engine) -> Option<PatchOutcome> {
+pub(super) async fn try_patch(arguments: &Value, engine: &Engine) -> Option<TrialOutcome> {
     let Found { field, text, range, patch } = find(arguments)?;
     let batch = match prepare_patch(engine, &patch).await {
         Ok(batch) => batch,
-        Err(refusal) => return Some(PatchOutcome::Refused(Box::new(refusal))),
+        Err(refusal) => return Some(TrialOutcome::Refused(Box::new(refusal))),
     };
     let applies_as_sent = batch.iter().all(|edit| {
         matches!(edit.explanation().rung, Rung::Exact | Rung::Create | Rung::Delete | Rung::Move)
     });
     if applies_as_sent {
-        return Some(PatchOutcome::Unchanged);
+        return Some(TrialOutcome::Unchanged);
     }
     let rewritten = render_patch(&patch, batch, engine).await?;
     let new_text = format!("{}{rewritten}{}", &text[..range.start], &text[range.end..]);
-    Some(PatchOutcome::Rewritten(field, new_text))
+    Some(TrialOutcome::Rewritten {
+        fields: vec![(field, new_text)],
+        how: "its lines are now as in the files".to_owned(),
+    })
 }
 
 /// The patch with its context and removed lines exactly as they are in the files. `None` if a file to
