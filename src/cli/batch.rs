@@ -87,7 +87,7 @@ async fn handle_line(toolbox: &Toolbox, line: &[u8], dry_run: bool) -> (Value, T
     let Some(arguments) = envelope.remove("arguments") else {
         return (id, invalid_request("`arguments` is missing".into()));
     };
-    let envelope: Envelope = match tools::parse_envelope("batch", envelope) {
+    let envelope: Envelope = match tools::parse_leniently("batch", Value::Object(envelope)) {
         Ok(envelope) => envelope,
         Err(refusal) => {
             let refusal = refusal.hint(

@@ -3,12 +3,11 @@
 use std::slice::from_ref;
 
 use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::edit_file::TextEdit;
-use super::{ToolReply, arguments, parse, schema};
+use super::{ToolReply, parse_leniently};
 use crate::apply::decide_edits;
 use crate::edit::{EditReport, EditRequest, Refusal, VerifiedEdit};
 use crate::engine::SyntaxGate;
@@ -76,11 +75,11 @@ pub(crate) fn edit_text_with(tool: &str, given: Value, gate: &SyntaxGate) -> Too
 fn edit_text(tool: &str, given: Value, gate: &SyntaxGate) -> Result<ToolReply, Refusal> {
     let (InlineText { text, mut path, language }, edits) = match tool {
         "edit_file" => {
-            let Arguments { inline, edit, within } = read(tool, given)?;
+            let Arguments { inline, edit, within } = parse_leniently(tool, given)?;
             (inline, vec![InlineEdit { path: None, edit: TextEdit { within, ..edit } }])
         }
         "multi_edit" => {
-            let ManyArguments { inline, edits } = read(tool, given)?;
+            let ManyArguments { inline, edits } = parse_leniently(tool, given)?;
             (inline, edits)
         }
         _ => {
@@ -102,11 +101,6 @@ fn edit_text(tool: &str, given: Value, gate: &SyntaxGate) -> Result<ToolReply, R
     let calls = edits.iter().map(|edit| Ok(EditRequest { language, ..edit.edit.request()? }));
     let calls = calls.collect::<Result<Vec<_>, Refusal>>()?;
     Ok(reply(&decide(path.as_deref(), &Snapshot::from_text(text), &calls, gate)?))
-}
-
-/// The arguments of a tool that contain the text to edit.
-fn read<T: DeserializeOwned + JsonSchema>(tool: &str, given: Value) -> Result<T, Refusal> {
-    parse(tool, &arguments::normalize(tool, &schema::input::<T>(), given)?)
 }
 
 /// Applies the calls to a text.

@@ -534,15 +534,14 @@ fn read_arguments(
     Ok((arguments, encoding))
 }
 
-/// Reads the fields of a request around its tool call, as leniently as the arguments of a tool.
-/// `command` is named in refusals.
+/// Reads what is not among the arguments of a tool as leniently as those: the fields of a request around
+/// its tool call, or a call that contains the text to edit. `command` is named in refusals.
 #[cfg(feature = "cli")]
-pub(crate) fn parse_envelope<T>(command: &str, fields: Map<String, Value>) -> Result<T, Refusal>
+pub(crate) fn parse_leniently<T>(command: &str, given: Value) -> Result<T, Refusal>
 where
-    T: serde::de::DeserializeOwned + schemars::JsonSchema,
+    T: serde::de::DeserializeOwned + JsonSchema,
 {
-    let schema = schema::input::<T>();
-    parse(command, &arguments::normalize(command, &schema, Value::Object(fields))?)
+    parse(command, &arguments::normalize(command, &schema::input::<T>(), given)?)
 }
 
 /// Reads the arguments into the type that a tool declares.
