@@ -45,11 +45,8 @@ impl Engine {
         snapshot: Option<&str>,
         options: &CallOptions,
     ) -> Result<EditReport, Refusal> {
-        let edit = self
-            .prepare_lines(path, changes, snapshot, Repairs::Proven)
-            .await
-            .map_err(|refusal| refusal.at(path.as_str()))?;
-        self.commit_one(edit, options).await
+        let edit = self.prepare_lines(path, changes, snapshot, Repairs::Proven).await;
+        self.commit_one(edit.map_err(|refusal| refusal.at(path.as_str()))?, options).await
     }
 
     /// Inserts lines after a line of a file, as they are.
@@ -61,11 +58,8 @@ impl Engine {
         options: &CallOptions,
     ) -> Result<EditReport, Refusal> {
         let change = LineChange { span: LineSpan { start: after + 1, end: after }, lines };
-        let edit = self
-            .prepare_lines(path, vec![change], None, Repairs::None)
-            .await
-            .map_err(|refusal| refusal.at(path.as_str()))?;
-        self.commit_one(edit, options).await
+        let edit = self.prepare_lines(path, vec![change], None, Repairs::None).await;
+        self.commit_one(edit.map_err(|refusal| refusal.at(path.as_str()))?, options).await
     }
 
     /// The checked edit of a call by line numbers.

@@ -173,7 +173,7 @@ pub fn no_revision(wanted: u64) -> Refusal {
 }
 
 /// The refusal after the history could not be read.
-pub(super) fn history_not_read(error: &io::Error) -> Refusal {
+pub(super) fn history_not_read(error: io::Error) -> Refusal {
     Refusal::new(EditCode::ReadError, format!("the history cannot be read: {error}"))
         .hint("Check the state folder (RESTITCH_STATE_DIR).")
 }

@@ -39,7 +39,7 @@ impl Disk {
         self.recover();
         let mut attempts = 0;
         loop {
-            let timeline = history.timeline().map_err(|error| history_not_read(&error))?;
+            let timeline = history.timeline().map_err(history_not_read)?;
             let entry = timeline.to_undo(revision, |commit| {
                 commit.done || commit.files.iter().any(|file| self.is_in_effect(file))
             })?;
@@ -87,7 +87,7 @@ impl Disk {
     /// The commits, newest first.
     pub(super) fn log(&self) -> Result<Vec<Revision>, Refusal> {
         let timeline = self.require_history()?.timeline();
-        Ok(timeline.map_err(|error| history_not_read(&error))?.into_log())
+        Ok(timeline.map_err(history_not_read)?.into_log())
     }
 
     /// The history; a refusal if there is none.
@@ -152,8 +152,7 @@ impl Disk {
         let (Some(current), Some(before), Some(after)) = (current, before, file.after) else {
             return Ok(false);
         };
-        let read =
-            |hash| history.bytes(hash, Some(&current)).map_err(|error| history_not_read(&error));
+        let read = |hash| history.bytes(hash, Some(&current)).map_err(history_not_read);
         let (before, after) = (read(before)?, read(after)?);
         let now = LaterVersion { bytes: current.clone(), source: () };
         Ok(revert_change(&after, &before, &[now]).is_ok())
@@ -278,8 +277,7 @@ impl Disk {
 
     /// What a commit in the history wrote.
     pub(super) fn committed(&self, revision: u64) -> Result<Vec<Committed>, Refusal> {
-        let timeline =
-            self.require_history()?.timeline().map_err(|error| history_not_read(&error))?;
+        let timeline = self.require_history()?.timeline().map_err(history_not_read)?;
         self.recorded_result(timeline.commit(revision)?)
     }
 
@@ -294,7 +292,7 @@ impl Disk {
                 let current = self.current_bytes(&path).ok().flatten();
                 let read = |hash: Option<ContentHash>| {
                     let bytes = hash.map(|hash| history.bytes(hash, current.as_deref()));
-                    bytes.transpose().map_err(|error| history_not_read(&error))
+                    bytes.transpose().map_err(history_not_read)
                 };
                 let versions =
                     Versions { before: read(file.before_sha256())?, after: read(file.after)? };
@@ -428,7 +426,7 @@ impl Disk {
     fn roll_back_commit(&self, history: &History, revision: u64) -> RollBack {
         let timeline = match history.timeline() {
             Ok(timeline) => timeline,
-            Err(error) => return RollBack::Later(history_not_read(&error)),
+            Err(error) => return RollBack::Later(history_not_read(error)),
         };
         let Some(entry) = timeline.commit(revision).ok().filter(|entry| !entry.done) else {
             return RollBack::Done;
@@ -454,7 +452,7 @@ impl Disk {
         }
         match history.record_failed(revision) {
             Ok(()) => RollBack::Done,
-            Err(error) => RollBack::Later(history_not_read(&error)),
+            Err(error) => RollBack::Later(history_not_read(error)),
         }
     }
 }

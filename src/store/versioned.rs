@@ -163,7 +163,7 @@ impl<F: VersionedFiles> VersionedStore<F> {
     /// The commits, those of other processes included.
     fn commits(&self) -> Result<MutexGuard<'_, Commits>, Refusal> {
         let mut commits = self.lock_commits();
-        commits.load().map_err(|error| history_not_read(&error))?;
+        commits.load().map_err(history_not_read)?;
         Ok(commits)
     }
 
