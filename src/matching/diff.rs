@@ -188,7 +188,7 @@ impl LineOp {
 }
 
 /// How alike a line and the one that replaces it are at least if they have something in common.
-const MIN_SIMILARITY: f64 = 0.2;
+pub(super) const MIN_SIMILARITY: f64 = 0.2;
 
 /// What a call does to its lines, in order.
 pub(super) fn line_ops(old: &[&str], new: &[&str]) -> Vec<LineOp> {

@@ -93,16 +93,17 @@ impl Escapes {
             }
             // Where a serialiser escaped both as a whole, so are what looks like escapes of the text.
             let is_serialised = |text: &str| escape(&Self::ALL.unescape(text)) == text;
-            if self == Self::ALL && old.contains("\\\\") && is_serialised(old) && is_serialised(new) {
+            let shows_all = new.contains("\\\"") && is_serialised(new);
+            if self == Self::ALL && shows_all && old.contains("\\\\") && is_serialised(old) {
                 return vec![Form::usual(Self::ALL.unescape(new))];
             }
-            // Before a break, a doubled backslash may be one that continues the line, unless quotes show
-            // that all was escaped.
-            let shows_all = new.contains("\\\"") && is_serialised(new);
+            // Otherwise a doubled backslash before a break may be one that continues the line.
+            let is_backslash = |text: &str| unescape_chars(text, true, |c| c == '\\') != text;
             let may_continue = !shows_all
                 && !signs.old.written.contains(&'\\')
                 && !signs.old.bare.contains(&'\\')
-                && ["\\\\n", "\\\\r"].iter().any(|escape| new.contains(escape));
+                && ["\\\\n", "\\\\r"].iter().any(|escape| new.contains(escape))
+                && is_backslash(new);
             let form = |way: Self| {
                 let text = way.unescape(new);
                 if text == new {

@@ -516,15 +516,18 @@ impl<'p> Lines<'p> {
         let adds_wrong = |line: &NewLine<'_>| line.old.is_none() && line.says == Some(Frame::Call);
         let (by_call, by_file) = (has(Frame::Call), has(Frame::File));
         let is_mixed = by_call && by_file;
-        // A kept line is in new_str as in old_str in any case: less is said if no other is.
-        let says_call = |line: &NewLine<'_>| line.says == Some(Frame::Call);
-        let is_kept = |pair: Pair<'_>| self.call.fate(pair.old) == Fate::Kept;
-        let own = |line: &NewLine<'_>| says_call(line) && !line.pair.is_some_and(is_kept);
+        // What is kept or only moved is as deep as in old_str, or not, in any case: changed lines say more.
+        let fate = |pair: Pair<'_>| self.call.fate(pair.old);
+        let changed_say = |frame| {
+            self.new.iter().any(|line| {
+                line.says == Some(frame) && line.pair.is_none_or(|pair| fate(pair) == Fate::Changed)
+            })
+        };
         let unlike = match by_call {
             true if by_file => 1.0,
-            true if !self.says(Frame::File) || self.new.iter().any(own) => 0.0,
-            true if self.says(Frame::Call) => 0.5,
-            true => 1.0,
+            true if self.says(Frame::File) && !self.says(Frame::Call) => 1.0,
+            true if changed_say(Frame::File) && !changed_say(Frame::Call) => 0.5,
+            true => 0.0,
             false => f64::from(!self.is_as_sent() || self.new.iter().any(adds_wrong)),
         };
         let step = |shared: &Shared<'p>| match frames[shared.at] {

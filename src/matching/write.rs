@@ -9,14 +9,14 @@ use std::ops::Range;
 
 use super::call::{Call, Fate};
 use super::costs::Difference;
-use super::diff::LineOp;
+use super::diff::{LineOp, MIN_SIMILARITY};
 use super::difference::is_made;
 use super::fold::is_word_char;
 use super::forbidden;
 use super::indent::{indent_of, unindented, with_indent};
 use super::made::Made;
 use super::maps::IndentMap;
-use super::places::{Link, LinkKind, Place};
+use super::places::{Link, LinkKind, Place, Words};
 use super::source_file::SourceFile;
 use super::tokens::{self, Merged, statement_continues};
 use crate::edit::{Conflict, Splice};
@@ -352,7 +352,7 @@ impl<'p> Writer<'p> {
             LineOp::Delete(_) if !differs => {
                 let lacks = differences[link_at] == Some(Difference::Punctuation)
                     && closing_mark(believed).is_none();
-                let mark = closing_mark(text).filter(|_| lacks);
+                let mark = closing_mark(text).filter(|mark| lacks && *mark == ';');
                 return self.deleted.push_back((file.lines()[link.lines.end - 1].ending, mark));
             }
             _ => return self.push_conflict(link.lines.clone(), believed, text),
@@ -441,12 +441,16 @@ impl<'p> Writer<'p> {
         if below == Status::Deleted {
             self.blank_above += gap.len();
         }
-        for new_at in inserts {
+        for (n, &new_at) in inserts.iter().enumerate() {
             let mut line = self.new_line(new_at);
+            let is_deeper = |&below: &usize| {
+                indent_of(call.new[below]).len() > indent_of(call.new[new_at]).len()
+            };
             let (ending, mark) = self.deleted.pop_front().unwrap_or((LineEnding::None, None));
             let may_take =
                 |line: &str| !line.ends_with([',', ';', '}']) && !statement_continues(line);
-            if let Some(mark) = mark.filter(|_| may_take(line.trim_end())) {
+            let opens = inserts.get(n + 1).is_some_and(is_deeper);
+            if let Some(mark) = mark.filter(|_| !opens && may_take(line.trim_end())) {
                 self.used.marks_as_sent = true;
                 if !self.choice.marks_as_sent {
                     line.insert(line.trim_end().len(), mark);
@@ -524,13 +528,15 @@ impl<'p> Writer<'p> {
         let there = if link.starts_line(file) { unindented(there) } else { there };
         let [old, there, new] = [unindented(old), there, unindented(new)].map(str::trim_end);
         let fold = differences[link_at].filter(|difference| *difference >= Difference::LookAlikes);
-        let text = match tokens::merge(old, there, new, fold, file.language) {
+        let is_other = Words::of(old).similarity(&Words::of(new)) < MIN_SIMILARITY;
+        let merged = (!is_other).then(|| tokens::merge(old, there, new, fold, file.language));
+        let text = match merged.flatten() {
             Some(Merged::Certain(text)) => text,
             Some(Merged::Ambiguous(text, sent)) => {
                 self.used.marks_as_sent = true;
                 if self.choice.marks_as_sent { sent } else { text }
             }
-            // Lines that are too long to be merged by tokens are written as sent.
+            // Lines with nothing in common, or too long to be merged by tokens, are written as sent.
             None => new.to_owned(),
         };
         format!("{head}{text}{end}")

@@ -67,7 +67,8 @@ impl Signs {
             }
         };
         let price = old.written.union(&new.written).map(price).sum();
-        Form { text, price, is_guess: self.are_unclear() || self.are_mixed() }
+        let is_guess = self.are_unclear() || self.are_mixed(undoes('\\'));
+        Form { text, price, is_guess }
     }
 
     /// `text` as it was sent, and what that costs: more if it has what is a mistake in `old_str`, and
@@ -77,19 +78,25 @@ impl Signs {
         let is_right = old.written.iter().any(|c| !old.bare.contains(c) && new.bare.contains(c));
         let shares_mistake = !old.written.is_disjoint(&new.written);
         let left = if shares_mistake && !is_right { LEFT } else { 0.0 };
-        let is_guess = self.are_unclear() || self.are_mixed();
+        let is_guess = self.are_unclear() || self.are_mixed(false);
         Form { price: NEW_AS_SENT + left, is_guess, text: text.to_owned() }
     }
 
-    /// Whether both strings have backslashes escaped, and only `old_str` another character: nothing shows
-    /// whether the backslashes of `new_str` are a mistake, too.
-    fn are_mixed(&self) -> bool {
+    /// Whether both strings have backslashes escaped, and only `old_str` its quotes, or its line breaks, so
+    /// that nothing shows whether the backslashes of `new_str` are a mistake, too. Where its quotes are right,
+    /// its backslashes are, unless other escapes are left.
+    fn are_mixed(&self, undoes_backslashes: bool) -> bool {
         let Self { old, new } = self;
-        let is_right = |c: &char| {
-            !old.bare.contains(c) && new.bare.contains(c) && !new.written.contains(c)
-        };
         let has_both = |c: char| old.written.contains(&c) && new.written.contains(&c);
-        has_both('\\') && old.written.iter().any(is_right)
+        let is_right =
+            |c: &char| !old.bare.contains(c) && new.bare.contains(c) && !new.written.contains(c);
+        let mut quotes = old.written.iter().filter(|c| **c != '\n' && is_right(c));
+        let has_break = old.written.contains(&'\n') && is_right(&'\n');
+        has_both('\\')
+            && match quotes.next() {
+                Some(_) => undoes_backslashes || has_both('\n'),
+                None => has_break,
+            }
     }
 
     /// Whether `new_str` has a character both as it is and as a mistake in `old_str` writes it. A line
