@@ -62,10 +62,12 @@ fn open_total(histories_folder: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Writes the total size.
+/// Writes the total size. A file that is truncated first waits for the disk on ext4, at every edit.
 fn write_total(file: &File, total: u64) -> io::Result<()> {
-    file.set_len(0)?;
-    file.write_all_at(total.to_string().as_bytes(), 0)
+    let digits = format!("{total:020}");
+    file.write_all_at(digits.as_bytes(), 0)?;
+    let len = digits.len() as u64;
+    if file.metadata()?.len() > len { file.set_len(len) } else { Ok(()) }
 }
 
 /// The total size of all files below a folder, in bytes.

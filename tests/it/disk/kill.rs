@@ -122,10 +122,11 @@ fn without_syncs_kills_leave_the_old_or_the_new_file() {
         let log = work.outside().join("trace");
         // The first one makes the state folder.
         edit(&work, more, &["-e", "trace=none"], &log);
-        let syncs = "trace=fsync,fdatasync,sync,syncfs,sync_file_range,msync,renameat2";
+        let syncs = "trace=fsync,fdatasync,sync,syncfs,sync_file_range,msync,renameat2,ftruncate";
         edit(&work, more, &["-e", syncs], &log);
         assert_eq!(fs::read_to_string(work.file("f")).expect("file"), text.replace("two", "zwei"));
         let log = fs::read_to_string(&log).expect("trace");
+        assert!(!log.contains("ftruncate"), "ext4 waits for the disk: {log}");
         (log.matches("sync").count(), log.matches("RENAME_EXCHANGE").count())
     };
     let (durable, faster) = (calls(&[]), calls(&rename));
