@@ -100,6 +100,67 @@ fn half_encoded_texts_are_read_as_the_call_shows() {
 }
 
 #[test]
+fn what_may_be_the_texts_own_is_not_undone() {
+    calls! {
+        // The quotes of new_str are right, but its breaks are escaped.
+        "a.py": "x = a.join(\"\\t\")\ny = 1\n", r#"x = a.join(\"\\t\")\ny = 1\n"#, r#"x = a.join("\t").replace("\\n", "")\ny = 1\n"# => REFUSED;
+        "a.rs": "let x = \"a\\n\";\nlet y = 1;\n", r#"let x = \"a\\n\";\nlet y = 1;\n"#, r#"let x = "a\n".to_owned() + "\\";\nlet y = 1;\n"# => REFUSED;
+        // The breaks are right, and backslashes doubled.
+        "w.py": "s = \"\\t\".join(r)\nout(s)\n", "s = \"\\\\t\".join(r)\\nout(s)\n", "s = \"\\\\t\".join(r)\nlog(\"\\\\d\")\nout(s)\n" => REFUSED;
+        // All as a serialiser writes it.
+        "c.toml": "a = [\"b\"]\nd = \"One.\\n\"\nh = 1\n", r#"a = [\"b\"]\nd = \"One.\\n\""#, r#"a = [\"b\"]\nd = \"\"\"\nOne.\n\"\"\""# => "a = [\"b\"]\nd = \"\"\"\nOne.\n\"\"\"\nh = 1\n";
+        // A line that goes on behind a backslash.
+        "m.py": "def f():\n    x = a\n    return x\n", r"    x = a\n    return x", r"    x = a + \\n        b\n    return x" => REFUSED;
+        "m.sh": "one two\nthree four\n", r"one two\nthree four\n", r"one \\n  two\nthree four\n" => REFUSED;
+        // A comment that goes on behind what looks like a break.
+        "c.ts": "let a = 1;\nlet b = 2;\n", "let a = 1;\n", "let a = 1;\\n// keep \\n here\nlet c = 3;\n" => "let a = 1;\\n// keep \\n here\nlet c = 3;\nlet b = 2;\n";
+    }
+}
+
+#[test]
+fn a_mark_that_the_call_lacks_may_be_due_in_a_new_line() {
+    let file = "function f(a) {\n    if (!a) {\n        throw new Error('empty');\n    }\n    let b = a[0];\n}\n";
+    calls! {
+        "a.js": file, "    if (!a) {\n        throw new Error('empty')\n    }\n    let b = a[0]", "    if (!a) {\n        return null\n    }\n    let b = a[0]" => REFUSED;
+        // What is like the old line is a change of it.
+        "a.php": "<?php\n$x = 1;\nsend($x);\nend($x);\n", "$x = 1\nsend($x)\nend($x)", "$x = 1\nlog('b')\nend($x)" => "<?php\n$x = 1;\nlog('b');\nend($x);\n";
+        // A new line that opens something takes none.
+        "a.js": file, "    if (!a) {\n        throw new Error('empty')\n    }\n    let b = a[0]", "    if (!a) {\n        while (wait())\n            tick();\n    }\n    let b = a[0]" => "function f(a) {\n    if (!a) {\n        while (wait())\n            tick();\n    }\n    let b = a[0];\n}\n";
+    }
+}
+
+#[test]
+fn a_place_whose_word_has_changed_is_not_passed_over_for_a_twin() {
+    calls! {
+        // The text of the call ends inside a word of the first place.
+        "c.yml": "- with:\n    name: build\n    args: -f one_more\n- deep:\n    with:\n        name: build\n        args: -f one\n", "    name: build\n    args: -f one", "    name: test\n    args: -f two" => REFUSED;
+        "a.rs": "enum A {\n    /// 13\n    ThirteenMore,\n    /// 14\n    Fourteen,\n}\nmod b {\n    enum A {\n        /// 13\n        Thirteen,\n        /// 14\n    }\n}\n", "    /// 13\n    Thirteen,\n    /// 14", "    /// 13\n    Thirteen = 12,\n    /// 14" => REFUSED;
+        "s.py": "setup(\n    x=[\n    ],\n    suite='testsNew',\n)\nsetup(\n    x=[\n    ], \n    suite='tests', \n) \n", "    ],\n    suite='tests',\n)", "    ],\n    suite='all',\n)" => REFUSED;
+        // Without a twin it is exact.
+        "a.yml": "a:\n  name: build\n  args: one_more\n", "  name: build\n  args: one", "  name: test\n  args: two" => "a:\n  name: test\n  args: two_more\n";
+    }
+}
+
+#[test]
+fn a_changed_line_as_deep_as_in_the_file_may_be_right() {
+    calls! {
+        "m.py": "def f():\n\t\"\"\"Doc.\n\t>>> g(1)\n\t{'w': 0}\n\t>>> g(2)\n\t{'w': 1}\n\t\"\"\"\n", ">>> g(1)\n{'w': 0}\n>>> g(2)\n{'w': 1}", ">>> g(1)\n\t{'w': 0.0}\n>>> g(2)\n{'w': 1}" => REFUSED;
+        // Nothing shows how wide a tab is.
+        "l.rs": "fn main() {\n    let a = open(\"any\").unwrap();\n    let b = 1;\n}\n", "\tlet a = open(\"any\").unwrap();\n\tlet b = 1;", "\tlet a = open(\"any\")\n\t\t.unwrap();\n\tlet b = 1;" => "fn main() {\n    let a = open(\"any\")\n        .unwrap();\n    let b = 1;\n}\n";
+        // The only line that stays in its place closes another block.
+        "c.js": "function f() {\n        for (;;) {\n          check();\n        }\n        algorithms.compress = list;\n      }\n", "    }\n    algorithms.compress = list;\n  }\n", "  }\n  verify = (key) => {\n    if (hasher) {\n      key = digest('hex');\n    }\n    const ret = hash(key);\n  };\n}\n" => REFUSED;
+    }
+}
+
+#[test]
+fn a_quote_of_two_places_is_refused() {
+    let file = "fn head() {\n    start();\n}\n\nfn a() {\n    one();\n    two();\n    three();\n    four();\n    five();\n    six();\n    seven();\n    eight();\n    nine();\n    ten();\n}\n";
+    calls! {
+        "a.rs": file, "fn head() {\n  one();\n  two();\n  three();\n  four();\n  five();\n  six();\n  seven();\n  eight();\n  nine();\n  ten();\n}", "fn head() {\n  one();\n  two();\n  three();\n  four();\n  fünf();\n  six();\n  seven();\n  eight();\n  nine();\n  ten();\n}" => REFUSED;
+    }
+}
+
+#[test]
 fn lines_of_a_new_literal_are_not_indented_in_any_language() {
     calls! {
         "a.php": "<?php\n    function f()\n    {\n        $x = 1;\n        return $x;\n    }\n", "function f()\n{\n    $x = 1;\n    return $x;\n}", "function f()\n{\n    $x = <<<EOT\nhi\nEOT;\n    return $x;\n}" => "<?php\n    function f()\n    {\n        $x = <<<EOT\nhi\nEOT;\n        return $x;\n    }\n";
