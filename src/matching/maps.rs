@@ -551,7 +551,7 @@ impl<'p> Lines<'p> {
         // by chance.
         let is_full = |line: &&str| !line.trim().is_empty();
         let ends = |lines: &[&str], at: usize| {
-            [&lines[..at], &lines[at + 1..]].map(|side| !side.iter().any(|line| is_full(&line)))
+            [&lines[..at], &lines[at + 1..]].map(|side| !side.iter().any(is_full))
         };
         let is_mark = |shared: &Shared<'_>| {
             let old = self.call.partner(shared.at).map(|old| ends(&self.call.old, old));
