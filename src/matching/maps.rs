@@ -549,15 +549,10 @@ impl<'p> Lines<'p> {
     fn moves_everything(&self) -> bool {
         // A closing mark that is not at the same end of both strings may be that of another block, as deep
         // by chance.
-        let is_full = |line: &&str| !line.trim().is_empty();
-        let ends = |lines: &[&str], at: usize| {
-            [&lines[..at], &lines[at + 1..]].map(|side| !side.iter().any(is_full))
-        };
+        let mut full = self.call.ops.iter().filter(|op| !self.call.is_blank(op));
+        let ends = [full.next(), full.next_back()].map(|op| op.and_then(|op| op.new_at()));
         let is_mark = |shared: &Shared<'_>| {
-            let old = self.call.partner(shared.at).map(|old| ends(&self.call.old, old));
-            let new = ends(&self.call.new, shared.at);
-            let is_end = old.is_some_and(|old| old[0] && new[0] || old[1] && new[1]);
-            !self.call.new[shared.at].contains(is_word_char) && !is_end
+            !self.call.new[shared.at].contains(is_word_char) && !ends.contains(&Some(shared.at))
         };
         let is_moved = |shared: &Shared<'_>| shared.old != shared.new && shared.new != shared.there;
         let Some((outermost, lines)) = self.shared.split_last() else { return false };

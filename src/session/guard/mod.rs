@@ -1,8 +1,8 @@
 //! The guard: it makes an agent explore before it edits, and keeps it from claiming edits that it has
 //! not made and from repeating calls that have failed.
 //!
-//! Every rule is a row of [`RULES`]; the [`GuardPolicy`] says whether they refuse or only warn. No rule depends on the text of the task. The guard reads no files: the caller
-//! passes their hashes.
+//! Every rule is a row of [`RULES`]; the [`GuardPolicy`] says whether they refuse or only warn. No rule
+//! depends on the text of the task. The guard reads no files: the caller passes their hashes.
 
 mod rules;
 
