@@ -93,8 +93,12 @@ impl Escapes {
             }
             // Where a serialiser escaped both as a whole, so are what looks like escapes of the text.
             let is_serialised = |text: &str| escape(&Self::ALL.unescape(text)) == text;
-            let shows_all = new.contains("\\\"") && is_serialised(new);
-            if self == Self::ALL && shows_all && old.contains("\\\\") && is_serialised(old) {
+            let shows_all = signs.new.written.contains(&'"') && !signs.new.bare.contains(&'"');
+            if self == Self::ALL
+                && shows_all
+                && old.contains("\\\\")
+                && [old, new].into_iter().all(is_serialised)
+            {
                 return vec![Form::usual(Self::ALL.unescape(new))];
             }
             // Otherwise a doubled backslash before a break may be one that continues the line.

@@ -112,6 +112,7 @@ fn what_may_be_the_texts_own_is_not_undone() {
         // A line that goes on behind a backslash.
         "m.py": "def f():\n    x = a\n    return x\n", r"    x = a\n    return x", r"    x = a + \\n        b\n    return x" => REFUSED;
         "m.sh": "one two\nthree four\n", r"one two\nthree four\n", r"one \\n  two\nthree four\n" => REFUSED;
+        "core.c": "#ifdef D\n\tputs(\"debug\");\n#endif\n", "\tputs(\\\"debug\\\");\\n#endif\n", "\tputs(\\\"debug\\\");\\n\tputs(\\\"more\\\\n\\\");\\n#endif\n" => "#ifdef D\n\tputs(\"debug\");\n\tputs(\"more\\n\");\n#endif\n";
         // A comment that goes on behind what looks like a break.
         "c.ts": "let a = 1;\nlet b = 2;\n", "let a = 1;\n", "let a = 1;\\n// keep \\n here\nlet c = 3;\n" => "let a = 1;\\n// keep \\n here\nlet c = 3;\nlet b = 2;\n";
     }
