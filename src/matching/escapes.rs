@@ -12,6 +12,7 @@ use std::cell::LazyCell;
 use std::collections::HashSet;
 use std::ops::Range;
 
+use super::budget;
 use super::costs::NEW_OTHERWISE;
 use super::fold::is_word_char;
 use super::reading::{Form, Seen, Signs, Undone};
@@ -439,7 +440,8 @@ pub(super) fn review_escapes(
     if !has_escape(new) {
         return EscapeReview::Fine;
     }
-    if has_written_mark(file, place, new) {
+    // The text around the place is lexed with it.
+    if budget::spend(file.text.len() / 2).is_err() || has_written_mark(file, place, new) {
         return EscapeReview::Suspicious;
     }
     let Some(language) = file.language.filter(|l| forbids_escapes(l)) else {

@@ -124,9 +124,14 @@ fn whole_twin(
     if !file.splits_name(range.start) && !file.splits_name(range.end) {
         return None;
     }
-    let quoted: Vec<&str> = request.old.lines().map(str::trim).collect();
-    let there: Vec<&str> = (0..file.lines().len()).map(|at| file.body(at).trim()).collect();
-    there.windows(quoted.len()).position(|lines| lines == quoted).map(|at| at + 1)
+    // Each line stands behind a break, so that whole lines alone are found.
+    let trimmed = |text: &str| {
+        let lines = text.lines().flat_map(|line| ["\n", line.trim()]);
+        lines.chain(["\n"]).collect::<String>()
+    };
+    let there = trimmed(file.text);
+    let at = memmem::find(there.as_bytes(), trimmed(&request.old).as_bytes())?;
+    Some(memchr::memchr_iter(b'\n', &there.as_bytes()[..=at]).count())
 }
 
 /// The refusal of a call whose `near_line` is in no occurrence, but where one was made already or, if there

@@ -113,7 +113,7 @@ pub(super) fn explain(file: &SourceFile<'_>, reading: &Rc<Reading>) -> Found {
     let found = places(file, &call, edges);
     out.truncated = found.truncated;
     for place in found.list {
-        if budget::spend(64 + 64 * place.links.len()).is_err() {
+        if budget::spend(64 + 64 * place.links.len() + 4 * reading.new.len()).is_err() {
             break;
         }
         if !reading.may_stand_at(file, &place) || plain.contains(&place.lines().start) {
@@ -214,20 +214,24 @@ fn push_outcomes(scales: &Scales<'_>, out: &mut Vec<Explanation>) {
         let is_padded = is_padded(file, call, place);
         let input = Input { file, call, place, differences, made, is_padded };
         for map in maps(file, call, place) {
+            let mut open = Choice::default();
             for choice in Choice::ALL {
-                let (splice, used) = match write(&input, &map, choice) {
-                    Ok(written) => written,
+                // A choice that makes no difference leads to no other result.
+                if choice.below_blank && !open.below_blank
+                    || choice.marks_as_sent && !open.marks_as_sent
+                {
+                    continue;
+                }
+                let splice = match write(&input, &map, choice) {
+                    Ok((splice, used)) => {
+                        open = used;
+                        splice
+                    }
                     Err(hunks) => {
                         conflict.get_or_insert(hunks);
                         break;
                     }
                 };
-                // A choice that makes no difference leads to no other result.
-                if choice.below_blank && !used.below_blank
-                    || choice.marks_as_sent && !used.marks_as_sent
-                {
-                    continue;
-                }
                 let dashes = (number > 0).then_some("dashes as they were sent");
                 let [blank, marks] = choice.how();
                 let how = [base.reading.how, map.how, blank, marks, dashes];

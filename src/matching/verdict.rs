@@ -17,7 +17,7 @@ use super::forbidden::{self, Forbidden};
 use super::nearest::overlap;
 use super::reading::Reading;
 use super::source_file::{SourceFile, line_key};
-use super::{Explained, Verdict, exact, made, placeholder, refuse, rivals, veto};
+use super::{Explained, Verdict, budget, exact, made, placeholder, refuse, rivals, veto};
 use crate::edit::{
     EditRequest, Expected, OutcomeDiff, Refusal, Rung, Splice, apply_splices, short_diff,
 };
@@ -479,7 +479,9 @@ impl Trial<'_, '_> {
     fn breaks(&self, explanation: &Explanation) -> bool {
         let Reading { old, new, .. } = &*explanation.reading;
         let splices = explanation.splice.as_slice();
-        !splices.is_empty() && veto::breaks_structure(self.file, splices, old, new)
+        !splices.is_empty()
+            && budget::spend(self.file.text.len() / 2).is_ok()
+            && veto::breaks_structure(self.file, splices, old, new)
     }
 
     /// The edit of an explanation: rung and rewrites are read off its differences.
