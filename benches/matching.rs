@@ -164,6 +164,10 @@ fn shapes() {
         let old = lines(&text, |l| format!("    {l}  "));
         (EditRequest::new(old.clone(), old.replacen("let", "var", 1)), text)
     };
+    let cut = |count: usize| {
+        let [file, old] = [10, 5].map(|times| "same();\n".repeat(count * times) + "en");
+        (EditRequest::new(old, "one();\n"), file + "d();\n")
+    };
     type Shape<'a> = (&'a str, &'a dyn Fn(usize) -> (EditRequest, String));
     let all: &[Shape<'_>] = &[
         ("a stale line", &stale),
@@ -172,6 +176,7 @@ fn shapes() {
         ("one long line", &long),
         ("escaped lines", &escaped),
         ("the whole file, blanks and depth off", &blanks),
+        ("a part of equal lines, cut in a word", &cut),
     ];
     for (name, make) in all {
         let calls = [1_000, 2_000].map(|count| {
