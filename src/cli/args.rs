@@ -7,7 +7,7 @@ use clap::builder::{
     NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, RangedU64ValueParser,
     StringValueParser, TypedValueParser,
 };
-use clap::{Args, Parser, Subcommand};
+use clap::{Arg, ArgMatches, Args, Parser, Subcommand};
 
 use super::OpenUrl;
 use super::init::clients::CLIENTS;
@@ -21,39 +21,35 @@ use crate::tools::export::Format;
 #[derive(Debug, Parser)]
 #[command(version, about, max_term_width = 100)]
 pub(crate) struct Cli {
-    #[command(flatten)]
-    pub(crate) common: Common,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-/// The heading in the help for the flags of every command.
-const GLOBAL: &str = "Global options";
-
-/// Flags that every command takes.
+/// Flags that several commands take. Each command declares with [`common`] those that it reads.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Common options")]
 pub(crate) struct Common {
     /// The folder to work in; nothing outside it is touched. Default: the git top level above the
     /// current folder, else the current folder; `mcp` and `hook` also look for a client's project
     /// (see their help). The command restitch-object-store also takes
     /// s3://BUCKET/PREFIX, az://, abfss://.
-    #[arg(long, global = true, help_heading = GLOBAL, value_name = "DIR")]
+    #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
     /// Print JSON.
-    #[arg(long, global = true, help_heading = GLOBAL)]
+    #[arg(long)]
     pub(crate) json: bool,
     /// Ask no model, even if one is configured.
-    #[arg(long, global = true, help_heading = GLOBAL)]
+    #[arg(long)]
     pub(crate) no_model: bool,
     /// The model to ask about edits that no built-in rule can match [env: RESTITCH_MODEL]; without
     /// one, none is asked.
-    #[arg(long, global = true, help_heading = GLOBAL, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) model: Option<String>,
     /// The model's OpenAI-compatible server [env: OPENAI_BASE_URL]; the key is in OPENAI_API_KEY.
-    #[arg(long, global = true, help_heading = GLOBAL, value_name = "URL")]
+    #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
     /// The configuration file [env: RESTITCH_CONFIG].
-    #[arg(long, global = true, help_heading = GLOBAL, value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// The flags of the command itself, which decide how it edits.
     #[arg(skip)]
@@ -145,7 +141,39 @@ impl Command {
     }
 }
 
+/// The flags of [`Common`] with these names.
+pub(super) fn common(names: &[&str]) -> Vec<Arg> {
+    let all = Common::augment_args(clap::Command::default());
+    all.get_arguments().filter(|flag| names.contains(&flag.get_id().as_str())).cloned().collect()
+}
+
+/// The flags of commands that may ask a model. `batch` takes --json, too: JSON is all that it prints.
+const MODEL: &[&str] = &["root", "json", "no_model", "model", "base_url", "config"];
+/// The flags of commands that work in a project and ask no model.
+const PROJECT: &[&str] = &["root", "json", "no_model", "config"];
+/// The flags of commands that speak a protocol.
+const PROTOCOL: &[&str] = &["root", "no_model", "model", "base_url", "config"];
+
 impl Common {
+    /// The flags that a command was given.
+    pub(super) fn of(command: &ArgMatches) -> Self {
+        fn given<T: Clone + Send + Sync + 'static>(from: &ArgMatches, flag: &str) -> Option<T> {
+            from.try_get_one(flag).ok().flatten().cloned()
+        }
+        Self {
+            root: given(command, "root"),
+            json: given(command, "json").unwrap_or_default(),
+            no_model: given(command, "no_model").unwrap_or_default(),
+            model: given(command, "model"),
+            base_url: given(command, "base_url"),
+            config: given(command, "config"),
+            session: SessionArgs::default(),
+            below_root: None,
+            open_url: None,
+            program: None,
+        }
+    }
+
     /// Looks for the project of the current folder, if no root was given: edits from a sub-folder
     /// and from the top then have one history.
     pub(crate) fn find_project(&mut self) {
@@ -201,22 +229,31 @@ pub(super) fn names<T: Copy + Send + Sync + 'static>(
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Replace text in a file.
+    #[command(args = common(MODEL))]
     Edit(EditArgs),
     /// Run tool calls from stdin, one JSON object a line; one reply a line on stdout.
+    #[command(args = common(MODEL))]
     Batch(BatchArgs),
     /// Print a file or some of its lines, with numbers or anchors.
+    #[command(args = common(PROJECT))]
     Read(ReadArgs),
     /// Find lines by a keyword, or by several terms, best files first.
+    #[command(args = common(PROJECT))]
     Search(SearchArgs),
     /// Take back an edit, byte for byte: the last one, or the one with this revision.
+    #[command(args = common(PROJECT))]
     Undo(UndoArgs),
     /// List edits, newest first.
+    #[command(args = common(PROJECT))]
     Log(LogArgs),
     /// Serve the tools over MCP, on stdio or with --http on loopback HTTP.
+    #[command(args = common(PROTOCOL))]
     Mcp(McpArgs),
     /// Print a client's configuration, or merge it into the project's.
+    #[command(args = common(PROJECT))]
     Init(InitArgs),
     /// Check the root, the state folder and the model, and report problems.
+    #[command(args = common(MODEL))]
     Doctor(DoctorArgs),
     /// Replay and score failed edits, and make test cases of them.
     Harness(super::harness::HarnessArgs),
@@ -236,14 +273,19 @@ pub(crate) struct DevArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum DevCommand {
     /// Apply a patch (V4A, search/replace blocks or a unified diff), all or nothing.
+    #[command(args = common(PROJECT))]
     Apply(ApplyArgs),
     /// Parse files and folders, and print their syntax errors.
+    #[command(args = common(PROJECT))]
     Check(CheckArgs),
     /// Show repaired and refused edits in a temporary folder, with diffs.
+    #[command(args = common(&["json"]))]
     Demo,
     /// Run the reference agent on a task.
+    #[command(args = common(MODEL))]
     Agent(AgentArgs),
     /// Answer another agent's hook: stdin to stdout.
+    #[command(args = common(PROTOCOL))]
     Hook(HookArgs),
     /// Print the tool declarations for a model API.
     Schema(SchemaArgs),

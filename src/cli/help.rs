@@ -1,9 +1,11 @@
-//! The help texts: the everyday commands, with examples for each and the flags that mean something
-//! there. The other commands are listed by `dev`.
+//! The parser with its help texts: the everyday commands, with examples for each. The other commands
+//! are listed by `dev`.
 
-use clap::{Command, CommandFactory as _};
+use std::ffi::OsString;
 
-use super::args::Cli;
+use clap::{Command, CommandFactory as _, FromArgMatches as _};
+
+use super::args::{Cli, Common};
 
 /// Example calls, one on each line.
 const EXAMPLES: &str = include_str!("examples.txt");
@@ -16,37 +18,19 @@ fn examples_of(command: &str) -> impl Iterator<Item = &'static str> {
     })
 }
 
-/// Whether a flag of every command means nothing to this one. Scripts may give it nevertheless.
-fn means_nothing(command: &str, flag: &str) -> bool {
-    match command {
-        "schema" | "completions" | "demo" => true,
-        "read" | "search" | "undo" | "log" | "check" | "init" | "harness" => {
-            matches!(flag, "no_model" | "model" | "base_url")
-        }
-        _ => false,
-    }
-}
-
 /// The command line with examples in its help, and with the commands of `dev` listed only there.
 pub(super) fn command() -> Command {
     let mut command = Cli::command();
-    // From here on, each command has its own copies of the flags of every command.
-    command.build();
     let with_examples = |command: Command| {
-        let name = command.get_name().to_owned();
-        let command = command.mut_args(|flag| {
-            let is_hidden = flag.is_global_set() && means_nothing(&name, flag.get_id().as_str());
-            if is_hidden { flag.hide(true) } else { flag }
-        });
-        let examples: Vec<String> = examples_of(&name).map(|line| format!("\n  {line}")).collect();
+        let examples = examples_of(command.get_name()).map(|line| format!("\n  {line}"));
+        let examples: Vec<String> = examples.collect();
         match examples.is_empty() {
             true => command,
             false => command.after_help(format!("Examples:{}", examples.concat())),
         }
     };
     let names = |command: &Command| -> Vec<String> {
-        let names = command.get_subcommands().map(|command| command.get_name().to_owned());
-        names.filter(|name| name != "help").collect()
+        command.get_subcommands().map(|command| command.get_name().to_owned()).collect()
     };
     let further = command.find_subcommand("dev").map(names).unwrap_or_default();
     for name in names(&command) {
@@ -58,8 +42,39 @@ pub(super) fn command() -> Command {
     })
 }
 
+/// The command that the arguments call, and its flags of [`Common`].
+pub(super) fn parse(arguments: &[OsString]) -> Result<(Cli, Common), clap::Error> {
+    let command = command();
+    let arguments = command_first(&command, arguments.to_vec());
+    let matches = command.try_get_matches_from(arguments)?;
+    let mut innermost = &matches;
+    while let Some((_, named)) = innermost.subcommand() {
+        innermost = named;
+    }
+    Ok((Cli::from_arg_matches(&matches)?, Common::of(innermost)))
+}
+
+/// The arguments, with the flags that stand before the command behind it.
+fn command_first(mut command: &Command, mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let (mut at, mut names) = (1, 1);
+    while let Some(word) = arguments.get(at).and_then(|word| word.to_str()) {
+        if let Some(named) = command.find_subcommand(word) {
+            arguments[names..=at].rotate_right(1);
+            (command, names) = (named, names + 1);
+        } else if matches!(word, "--root" | "--model" | "--base-url" | "--config") {
+            at += 1;
+        } else if !word.starts_with("--") {
+            break;
+        }
+        at += 1;
+    }
+    arguments
+}
+
 #[cfg(test)]
 mod tests {
+    use clap::error::ErrorKind;
+
     use super::*;
 
     #[test]
@@ -87,6 +102,63 @@ mod tests {
             }
         }
         words.into_iter().take_while(|word| !matches!(word.as_str(), "<" | ">")).collect()
+    }
+
+    /// The commands that do something, by the words that call them.
+    fn leaves(command: &Command, words: &[&str], found: &mut Vec<(String, Command)>) {
+        for inner in command.get_subcommands() {
+            let words = [words, &[inner.get_name()]].concat();
+            match inner.has_subcommands() {
+                true => leaves(inner, &words, found),
+                false => found.push((words.join(" "), inner.clone())),
+            }
+        }
+    }
+
+    #[test]
+    fn each_command_takes_the_common_flags_that_it_reads_and_refuses_the_others() {
+        let (mut commands, mut refused) = (Vec::new(), String::new());
+        leaves(&command(), &["restitch"], &mut commands);
+        let flags = ["--root=x", "--json", "--no-model", "--model=x", "--base-url=x", "--config=x"];
+        for (words, leaf) in commands.iter().filter(|(words, _)| !words.contains(" dev ")) {
+            refused += &format!("{}:", words.replace("restitch ", ""));
+            for flag in flags {
+                let name = flag.trim_start_matches("--").trim_end_matches("=x");
+                let is_shown = leaf.get_arguments().any(|arg| arg.get_long() == Some(name));
+                let before = words.replacen("restitch", &format!("restitch {flag}"), 1);
+                for call in [format!("{words} {flag}"), before] {
+                    let call: Vec<OsString> = call.split(' ').map(OsString::from).collect();
+                    let error = parse(&call).err().map(|error| error.kind());
+                    let is_taken = error != Some(ErrorKind::UnknownArgument);
+                    assert_eq!(is_taken, is_shown, "{call:?}: {error:?}");
+                }
+                refused += &if is_shown { String::new() } else { format!(" {name}") };
+            }
+            refused.push('\n');
+        }
+        let wanted = "edit:\nbatch:\nread: model base-url\nsearch: model base-url\nundo: model base-url\nlog: model base-url\nmcp: json\ninit: model base-url\ndoctor:\nharness run: no-model model base-url config\nharness bless: no-model model base-url config\nharness report: json no-model model base-url config\nharness mine: no-model model base-url config\napply: model base-url\ncheck: model base-url\ndemo: root no-model model base-url config\nagent:\nhook: json\nschema: root json no-model model base-url config\ncompletions: root json no-model model base-url config\n";
+        assert_eq!(refused, wanted);
+    }
+
+    #[test]
+    fn flags_before_the_command_are_those_behind_it() {
+        let parsed = |call: &str| {
+            let call: Vec<OsString> = call.split(' ').map(OsString::from).collect();
+            format!("{:?}", parse(&call).map_err(|error| error.kind()))
+        };
+        for (before, behind) in [
+            ("--root edit --json log a", "log --root edit --json a"),
+            ("--json harness --root=x mine y", "harness mine --json --root=x y"),
+            ("--root x dev --json check y", "dev check --root x --json y"),
+            ("--config a mcp --http log", "mcp --config a --http log"),
+        ] {
+            let [before, behind] = [before, behind].map(|call| parsed(&format!("restitch {call}")));
+            assert!(before.starts_with("Ok"), "{before}");
+            assert_eq!(before, behind);
+        }
+        for call in ["restitch --root log", "restitch --root x", "restitch --frob log"] {
+            assert_eq!(parsed(call), "Err(UnknownArgument)");
+        }
     }
 
     #[test]

@@ -37,10 +37,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::FromArgMatches as _;
 use clap::error::ErrorKind;
 
-use args::{Cli, Command, Common, DevArgs, DevCommand};
+use args::{Command, Common, DevArgs, DevCommand};
 use exit::Exit;
 
 use crate::port::{BoxFuture, FileStore};
@@ -89,11 +88,8 @@ fn run_with(
     open_url: Option<OpenUrl>,
     program: Option<Vec<OsString>>,
 ) -> u8 {
-    let parsed = help::command()
-        .try_get_matches_from(arguments)
-        .and_then(|matches| Cli::from_arg_matches(&matches));
-    let cli = match parsed {
-        Ok(cli) => cli,
+    let (cli, common) = match help::parse(arguments) {
+        Ok(parsed) => parsed,
         // For clients, 2, the usual exit code of wrong usage, means "block this call".
         Err(error) if is_hook(arguments) && error.use_stderr() => {
             return Exit::Failed(error.to_string()).report();
@@ -135,7 +131,8 @@ fn run_with(
     };
     let ended = runtime.block_on(async {
         signals::install_handlers();
-        run(cli, open_url, program).await
+        let session = cli.command.session();
+        run(cli.command, Common { session, open_url, program, ..common }).await
     });
     // Work that nobody waits for is dropped, but a running commit is finished.
     signals::finish_commits();
@@ -178,23 +175,18 @@ fn is_hook(arguments: &[OsString]) -> bool {
 }
 
 /// Runs one command.
-async fn run(
-    cli: Cli,
-    open_url: Option<OpenUrl>,
-    program: Option<Vec<OsString>>,
-) -> Result<(), Exit> {
-    let mut common = Common { session: cli.command.session(), open_url, program, ..cli.common };
-    if cli.command.works_in_project() {
+async fn run(command: Command, mut common: Common) -> Result<(), Exit> {
+    if command.works_in_project() {
         common.find_project();
     }
     if let Some(url) = common.root_url()
-        && matches!(cli.command, Command::Init(_) | Command::Harness(_))
+        && matches!(command, Command::Init(_) | Command::Harness(_))
     {
         return Err(Exit::usage(format!(
             "this command works only with local files, but the root {url} is in object storage"
         )));
     }
-    match cli.command {
+    match command {
         Command::Edit(args) => edit::run(&common, args).await,
         Command::Batch(args) => batch::run(&common, args).await,
         Command::Read(args) => read::run(&common, args).await,

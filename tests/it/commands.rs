@@ -217,6 +217,8 @@ fn the_exit_code_says_what_happened() {
         (&["edit", "a.py", "--old", "class X", "--new", "class Y"], 1),
         (&["edit", "a.py", "--old", "class X"], 2),
         (&["--root", "missing", "log"], 2),
+        (&["schema", "mcp", "--root", "missing"], 2),
+        (&["--json", "schema", "mcp"], 2),
         (&["log", "-n", "0"], 2),
         (&["--root", "/", "init", "cursor", "--write"], 2),
         (&["mcp", "--http", "example.com:80"], 2),

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use clap::{Args, Subcommand};
 
-use super::args::Common;
+use super::args::{Common, common};
 use super::exit::Exit;
 use crate::harness::pack;
 use crate::harness::suite::{SuiteCase, load};
@@ -25,12 +25,16 @@ pub(crate) struct HarnessArgs {
 #[derive(Debug, Subcommand)]
 enum HarnessCommand {
     /// Replay the cases below a folder; exit 1 when any verdict is not the expected one.
+    #[command(args = common(&["root", "json"]))]
     Run(run::RunArgs),
     /// Record the current results as the expected ones.
+    #[command(args = common(&["root", "json"]))]
     Bless(run::CasesArgs),
     /// Write the score as one page for a browser.
+    #[command(args = common(&["root"]))]
     Report(report::ReportArgs),
     /// Find the failed edits in an agent's transcripts and replay them.
+    #[command(args = common(&["root", "json"]))]
     Mine(mine::MineArgs),
 }
 

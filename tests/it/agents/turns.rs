@@ -193,7 +193,6 @@ fn json_everywhere() {
         &["undo"],
         &["doctor"],
         &["init", "claude"],
-        &["schema", "mcp"],
         &["read", "missing"],
     ] {
         let mut command: Command = binary(dir.path());
