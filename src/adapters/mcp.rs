@@ -141,13 +141,13 @@ impl McpServer {
 
     /// The same server, which ends the first answer of each session with this line.
     #[must_use]
-    pub fn with_opening(self, line: String) -> Self {
+    pub(crate) fn with_opening(self, line: String) -> Self {
         Self { tools: Arc::new(self.tools.with_opening(line)), ..self }
     }
 
     /// The same server, which works in the folder that its client names as a root.
     #[must_use]
-    pub fn with_opener(self, opener: Opener) -> Self {
+    pub(crate) fn with_opener(self, opener: Opener) -> Self {
         Self { tools: Arc::new(self.tools.with_opener(opener)), ..self }
     }
 

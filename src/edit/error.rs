@@ -60,7 +60,7 @@ named! {
 
 impl EditCode {
     /// Whether the cause is a failure of disk or network, which another call cannot repair.
-    pub fn is_fault(self) -> bool {
+    pub(crate) fn is_fault(self) -> bool {
         matches!(self, Self::ReadError | Self::WriteError)
     }
 }

@@ -65,7 +65,7 @@ impl EditPlan {
 
     /// The plan that turns the snapshot's whole text into `after`, touching only
     /// the lines between the first and the last that differ.
-    pub fn whole_file(snapshot: &Snapshot, after: &str) -> Self {
+    pub(crate) fn whole_file(snapshot: &Snapshot, after: &str) -> Self {
         let before = snapshot.text();
         let head = equal_len(before.split_inclusive('\n'), after.split_inclusive('\n'));
         let (old, new) = (&before[head..], &after[head..]);

@@ -59,7 +59,7 @@ impl Explanation {
     }
 
     /// The names of the rewrites, separated by commas.
-    pub fn rewrite_list(&self) -> String {
+    pub(crate) fn rewrite_list(&self) -> String {
         self.rewrites.iter().map(|rewrite| rewrite.as_str()).collect::<Vec<_>>().join(", ")
     }
 
@@ -123,7 +123,7 @@ pub struct ModelUse {
 
 impl ModelUse {
     /// Whether everything is zero, which means that no model was asked.
-    pub fn is_zero(&self) -> bool {
+    pub(crate) fn is_zero(&self) -> bool {
         *self == Self::default()
     }
 
@@ -288,12 +288,12 @@ impl EditReport {
 
     /// The text for a model that gave line numbers and no old text: the lines that were
     /// replaced are shown, too.
-    pub fn numbered_text(&self) -> String {
+    pub(crate) fn numbered_text(&self) -> String {
         self.text_with(Style::Numbered, self.verb())
     }
 
     /// The text for a model that works by anchors: what changed, with fresh anchors.
-    pub fn anchored_text(&self) -> String {
+    pub(crate) fn anchored_text(&self) -> String {
         let is_edited = self.before_sha256.is_some() && self.after_sha256.is_some();
         self.text_with(if is_edited { Style::Anchored } else { Style::Plain }, self.verb())
     }

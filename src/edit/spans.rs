@@ -183,12 +183,12 @@ pub(super) fn line_shifts(spans: &[Span]) -> Vec<LineShift> {
 
 impl Span {
     /// The lines before.
-    pub fn lines_before(&self) -> LineSpan {
+    pub(crate) fn lines_before(&self) -> LineSpan {
         LineSpan { start: self.before.start_line, end: self.before.end_line }
     }
 
     /// The lines after.
-    pub fn lines_after(&self) -> LineSpan {
+    pub(crate) fn lines_after(&self) -> LineSpan {
         LineSpan { start: self.after.start_line, end: self.after.end_line }
     }
 }

@@ -155,14 +155,14 @@ impl Engine {
 
     /// The same engine, in which a call may wait for a model at most this long.
     #[must_use]
-    pub fn with_model_time_at_most(&self, time: Duration) -> Self {
+    pub(crate) fn with_model_time_at_most(&self, time: Duration) -> Self {
         let time = self.allowance.time.min(time);
         Self { allowance: Allowance { time, ..self.allowance }, ..self.clone() }
     }
 
     /// The same engine, which reports each stage to `observer`, too.
     #[must_use]
-    pub fn with_observer(&self, observer: Observer) -> Self {
+    pub(crate) fn with_observer(&self, observer: Observer) -> Self {
         let observer: Observer = match self.observer.clone() {
             None => observer,
             Some(first) => Arc::new(move |stage, subject| {
@@ -175,13 +175,13 @@ impl Engine {
 
     /// The same engine, called by this client.
     #[must_use]
-    pub fn for_client(&self, client: &str) -> Self {
+    pub(crate) fn for_client(&self, client: &str) -> Self {
         Self { client: Some(client.into()), ..self.clone() }
     }
 
     /// The same engine, which decodes every file in this encoding.
     #[must_use]
-    pub fn with_encoding(&self, encoding: Encoding) -> Self {
+    pub(crate) fn with_encoding(&self, encoding: Encoding) -> Self {
         Self { encoding: Some(encoding), ..self.clone() }
     }
 
@@ -205,7 +205,7 @@ impl Engine {
     }
 
     /// The record of what this session was shown and wrote.
-    pub fn ledger(&self) -> &Arc<Ledger> {
+    pub(crate) fn ledger(&self) -> &Arc<Ledger> {
         &self.ledger
     }
 
@@ -228,12 +228,12 @@ impl Engine {
     }
 
     /// Whether the root is a folder of this machine.
-    pub fn has_folder(&self) -> bool {
+    pub(crate) fn has_folder(&self) -> bool {
         self.store.is_folder()
     }
 
     /// Whether the files can be listed and searched.
-    pub fn can_list(&self) -> bool {
+    pub(crate) fn can_list(&self) -> bool {
         self.store.is_folder() || self.store.lister().is_some()
     }
 

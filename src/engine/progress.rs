@@ -5,7 +5,7 @@ use std::sync::Arc;
 named! {
     /// A stage of the pipeline, in the order in which a call goes through them.
     #[non_exhaustive]
-    pub enum Stage {
+    pub(crate) enum Stage {
         /// The file is being read.
         Read = "read",
         /// The text is being looked for.

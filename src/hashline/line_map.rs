@@ -22,7 +22,7 @@ struct LineRun {
 
 /// Maps the line numbers of one version to those of another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LineMap {
+pub(crate) struct LineMap {
     runs: Vec<LineRun>,
     old_total: usize,
     new_total: usize,
@@ -30,13 +30,13 @@ pub struct LineMap {
 
 impl LineMap {
     /// The map of a file of `total` lines to itself.
-    pub fn identity(total: usize) -> Self {
+    pub(crate) fn identity(total: usize) -> Self {
         let runs = if total == 0 { vec![] } else { vec![LineRun { old: 1, new: 1, len: total }] };
         Self { runs, old_total: total, new_total: total }
     }
 
     /// The map across a change by another program, inferred by a diff.
-    pub fn diff(old: &Snapshot, new: &Snapshot) -> Self {
+    pub(crate) fn diff(old: &Snapshot, new: &Snapshot) -> Self {
         if old == new {
             return Self::identity(old.lines().total());
         }
@@ -50,7 +50,7 @@ impl LineMap {
     }
 
     /// The map across an edit of this session with these spans.
-    pub fn from_edit(before: &Snapshot, after: &Snapshot, spans: &[Span]) -> Self {
+    pub(crate) fn from_edit(before: &Snapshot, after: &Snapshot, spans: &[Span]) -> Self {
         let (old_total, new_total) = (before.lines().total(), after.lines().total());
         let mut out = Self { runs: Vec::new(), old_total, new_total };
         let (mut old_at, mut new_at) = (0, 0);
@@ -99,14 +99,14 @@ impl LineMap {
     }
 
     /// The new number of a line; `None` if it changed, was deleted or cannot be identified.
-    pub fn line(&self, old: usize) -> Option<usize> {
+    pub(crate) fn line(&self, old: usize) -> Option<usize> {
         let at = self.runs.partition_point(|run| run.old + run.len <= old);
         let run = self.runs.get(at).filter(|run| run.old <= old)?;
         Some(run.new + (old - run.old))
     }
 
     /// The last line above `old` that is still there, and its new number.
-    pub fn last_above(&self, old: usize) -> Option<(usize, usize)> {
+    pub(crate) fn last_above(&self, old: usize) -> Option<(usize, usize)> {
         let at = self.runs.partition_point(|run| run.old < old);
         let run = self.runs.get(at.checked_sub(1)?)?;
         let above = (run.old + run.len - 1).min(old - 1);
@@ -115,7 +115,7 @@ impl LineMap {
 
     /// The new numbers of a span; `None` unless all its lines are still there, next to each other. An
     /// empty span is the gap before its start, and stays before the same line.
-    pub fn span(&self, old: LineSpan) -> Option<LineSpan> {
+    pub(crate) fn span(&self, old: LineSpan) -> Option<LineSpan> {
         if old.end < old.start {
             let start = match old.start {
                 start if start == self.old_total + 1 => self.new_total + 1,
@@ -132,7 +132,7 @@ impl LineMap {
 
     /// This map followed by `next`.
     #[must_use]
-    pub fn then(&self, next: &Self) -> Self {
+    pub(crate) fn then(&self, next: &Self) -> Self {
         let mut out =
             Self { runs: Vec::new(), old_total: self.old_total, new_total: next.new_total };
         for run in &self.runs {

@@ -17,7 +17,7 @@ use super::stale;
 
 /// A version of a file that was shown to the caller or written by this session.
 #[derive(Debug, Clone)]
-pub struct SeenVersion {
+pub(crate) struct SeenVersion {
     /// The content of the file.
     pub snapshot: Snapshot,
     /// The lines that the caller was shown, or knows because it wrote them.
@@ -35,7 +35,7 @@ pub struct SeenVersion {
 
 impl SeenVersion {
     /// A version of which the caller knows these lines.
-    pub fn new(snapshot: Snapshot, shown: Vec<LineSpan>) -> Self {
+    pub(crate) fn new(snapshot: Snapshot, shown: Vec<LineSpan>) -> Self {
         Self { snapshot, shown, line_map: None, read: Vec::new(), is_own: false, lost_from: None }
     }
 }

@@ -240,7 +240,7 @@ impl Budget {
     }
 
     /// Whether a further request is allowed.
-    pub fn has_requests(&self) -> bool {
+    pub(crate) fn has_requests(&self) -> bool {
         self.lock().calls < self.requests
     }
 

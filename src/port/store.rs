@@ -26,7 +26,7 @@ impl RequestId {
 
     /// The same id with the digest of the request.
     #[must_use]
-    pub fn with_digest(self, digest: ContentHash) -> Self {
+    pub(crate) fn with_digest(self, digest: ContentHash) -> Self {
         Self { digest: Some(digest), ..self }
     }
 

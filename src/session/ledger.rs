@@ -25,7 +25,7 @@ const MAX_BYTES: usize = 64 << 20;
 
 /// The record of one session. Share it with [`Arc`].
 #[derive(Debug, Default)]
-pub struct Ledger {
+pub(crate) struct Ledger {
     state: Mutex<LedgerState>,
     /// Whether several callers share the record. Then a read settles nothing, since another caller may
     /// have made it.
@@ -73,12 +73,12 @@ impl Ledger {
     }
 
     /// Records that this session made the commit of that number.
-    pub fn record_commit(&self, revision: u64) {
+    pub(crate) fn record_commit(&self, revision: u64) {
         self.state().revisions.insert(revision);
     }
 
     /// The numbers of the commits that this session made.
-    pub fn revisions(&self) -> BTreeSet<u64> {
+    pub(crate) fn revisions(&self) -> BTreeSet<u64> {
         self.state().revisions.clone()
     }
 
@@ -179,7 +179,7 @@ impl Ledger {
     }
 
     /// Drops the record of a file that was removed or replaced by a different file.
-    pub fn forget(&self, path: &WorkPath) {
+    pub(crate) fn forget(&self, path: &WorkPath) {
         let mut state = self.state();
         if let Some(file) = state.files.remove(path) {
             state.bytes -= file.bytes();
@@ -193,12 +193,12 @@ impl Ledger {
     }
 
     /// The versions of a file on record, oldest first.
-    pub fn versions(&self, path: &WorkPath) -> Vec<SeenVersion> {
+    pub(crate) fn versions(&self, path: &WorkPath) -> Vec<SeenVersion> {
         self.state().files.get(path).map(|file| file.versions.clone()).unwrap_or_default()
     }
 
     /// Every file on record, with its last version.
-    pub fn files(&self) -> Vec<(WorkPath, Snapshot)> {
+    pub(crate) fn files(&self) -> Vec<(WorkPath, Snapshot)> {
         let state = self.state();
         let last =
             |file: &TrackedFile| file.versions.last().map(|version| version.snapshot.clone());
@@ -213,7 +213,7 @@ impl Ledger {
 
     /// The lines of `span` in the current file that the caller has not seen; `None` if no part of the
     /// file was read.
-    pub fn unseen_lines(
+    pub(crate) fn unseen_lines(
         &self,
         path: &WorkPath,
         current: &Snapshot,

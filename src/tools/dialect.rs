@@ -37,7 +37,7 @@ named! {
 impl Dialect {
     /// The edit tool to offer to models that know this dialect. Gemini CLI denies every tool called
     /// `replace` to a model that runs unattended, so `edit` stands in for it.
-    pub fn edit_tool(self) -> &'static str {
+    pub(crate) fn edit_tool(self) -> &'static str {
         match self {
             Self::Restitch => "edit_file",
             Self::Anthropic => "str_replace_based_edit_tool",

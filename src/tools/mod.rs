@@ -262,7 +262,7 @@ impl Toolbox {
 
     /// The same tools in a guarded session with a new guard.
     #[must_use]
-    pub fn with_guard(self, policy: GuardPolicy) -> Self {
+    pub(crate) fn with_guard(self, policy: GuardPolicy) -> Self {
         Self { guard: Some(GuardedCalls::new(policy)), ..self }
     }
 
@@ -305,13 +305,13 @@ impl Toolbox {
 
     /// The same tools, called by this client.
     #[must_use]
-    pub fn for_client(&self, client: &str) -> Self {
+    pub(crate) fn for_client(&self, client: &str) -> Self {
         Self { engine: self.engine.for_client(client), ..self.clone() }
     }
 
     /// The same tools, which report each stage of a call to `observer`, if there is one.
     #[must_use]
-    pub fn with_observer(&self, observer: Option<Observer>) -> Self {
+    pub(crate) fn with_observer(&self, observer: Option<Observer>) -> Self {
         match observer {
             Some(observer) => Self { engine: self.engine.with_observer(observer), ..self.clone() },
             None => self.clone(),

@@ -34,7 +34,7 @@ impl ToolReply {
     }
 
     /// Reads a reply back from the JSON that it was kept as, to answer a repeated request.
-    pub fn from_json(text: &str) -> Option<Self> {
+    pub(crate) fn from_json(text: &str) -> Option<Self> {
         let mut reply: Value = serde_json::from_str(text).ok()?;
         let code = match reply.get("code")? {
             Value::Null => None,
