@@ -2,6 +2,7 @@
 //! succeeds only if the file still has the version that was read.
 
 use super::BoxFuture;
+use crate::edit::{Refusal, WorkPath};
 use crate::text::ContentHash;
 
 /// The content of a file, with its version.
@@ -43,4 +44,16 @@ pub trait VersionedFiles: Send + Sync {
         bytes: Option<Vec<u8>>,
         version: Option<String>,
     ) -> BoxFuture<'a, Result<StoreOutcome, String>>;
+
+    /// Refuses a path that no edit may write, or with `read_only` one that nobody may read.
+    #[doc(hidden)]
+    fn admit(&self, _path: &WorkPath, _read_only: bool) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    /// Whether these are the files of a folder on this machine.
+    #[doc(hidden)]
+    fn is_folder(&self) -> bool {
+        false
+    }
 }

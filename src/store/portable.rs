@@ -11,23 +11,18 @@
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::folder::canonical;
 use super::options::{DiskOptions, SyncMode};
 use super::versioned::VersionedStore;
 use super::{protect, replace_file};
-use crate::edit::{EditCode, Refusal, VerifiedEdit, WorkPath};
-use crate::port::{
-    BoxFuture, CommitOptions, Committed, FileStore, History, Lister, LoadedFile, StoreOutcome,
-    VersionedFiles,
-};
+use crate::edit::{EditCode, Refusal, WorkPath};
+use crate::port::{BoxFuture, LoadedFile, StoreOutcome, VersionedFiles};
 use crate::text::ContentHash;
 
-/// A store over a folder. Cloning gives another handle to the same store.
-#[derive(Debug, Clone)]
-pub struct DiskStore(Arc<VersionedStore<FolderFiles>>);
+/// A store over a folder.
+pub type DiskStore = VersionedStore<FolderFiles>;
 
 impl DiskStore {
     /// Opens a folder.
@@ -47,57 +42,17 @@ impl DiskStore {
             state.join("history").join(&key[..16])
         });
         let files = VersionedStore::new(FolderFiles { root: root.clone(), options }, root);
-        let files = match history {
+        Ok(match history {
             Some(folder) => files.kept_in(folder),
             None => files,
-        };
-        Ok(Self(Arc::new(files)))
-    }
-}
-
-impl FileStore for DiskStore {
-    fn root(&self) -> &Path {
-        self.0.root()
-    }
-
-    fn load<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<Vec<u8>, Refusal>> {
-        match self.0.files.check_name(path) {
-            Ok(()) => self.0.load(path),
-            Err(refusal) => Box::pin(std::future::ready(Err(refusal))),
-        }
-    }
-
-    fn admit<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<(), Refusal>> {
-        Box::pin(std::future::ready(self.0.files.admit(path)))
-    }
-
-    fn commit<'a>(
-        &'a self,
-        batch: Vec<VerifiedEdit>,
-        options: CommitOptions,
-    ) -> BoxFuture<'a, Result<Vec<Committed>, Refusal>> {
-        match batch.iter().try_for_each(|edit| self.0.files.admit(edit.path())) {
-            Ok(()) => self.0.commit(batch, options),
-            Err(refusal) => Box::pin(std::future::ready(Err(refusal))),
-        }
-    }
-
-    fn is_folder(&self) -> bool {
-        true
-    }
-
-    fn lister(&self) -> Option<&dyn Lister> {
-        None
-    }
-
-    fn history(&self) -> Option<&dyn History> {
-        self.0.history()
+        })
     }
 }
 
 /// The files of a folder; a version is the hash of the content.
+#[doc(hidden)]
 #[derive(Debug)]
-pub(super) struct FolderFiles {
+pub struct FolderFiles {
     root: PathBuf,
     options: DiskOptions,
 }
@@ -145,18 +100,6 @@ impl FolderFiles {
                     ))
             }
         }
-    }
-
-    /// Refuses a path that is protected as written or once its links are resolved.
-    fn admit(&self, path: &WorkPath) -> Result<(), Refusal> {
-        self.check_name(path)?;
-        let real = self.resolve(path.as_str()).unwrap_or_else(|_| self.root.join(path.as_str()));
-        let resolved = real.strip_prefix(&self.root).unwrap_or(&real).to_string_lossy();
-        let resolved = resolved.replace('\\', "/");
-        for same_file_path in [path.as_str(), &resolved] {
-            protect::admit(path, same_file_path, &[], &self.options.allow_protected)?;
-        }
-        Ok(())
     }
 
     /// The bytes of a file; `None` if there is no such file.
@@ -241,6 +184,25 @@ impl VersionedFiles for FolderFiles {
         version: Option<String>,
     ) -> BoxFuture<'a, Result<StoreOutcome, String>> {
         Box::pin(std::future::ready(self.write(path, bytes, version.as_deref())))
+    }
+
+    /// Refuses also a path to write that is protected as written or once its links are resolved.
+    fn admit(&self, path: &WorkPath, read_only: bool) -> Result<(), Refusal> {
+        self.check_name(path)?;
+        if read_only {
+            return Ok(());
+        }
+        let real = self.resolve(path.as_str()).unwrap_or_else(|_| self.root.join(path.as_str()));
+        let resolved = real.strip_prefix(&self.root).unwrap_or(&real).to_string_lossy();
+        let resolved = resolved.replace('\\', "/");
+        for same_file_path in [path.as_str(), &resolved] {
+            protect::admit(path, same_file_path, &[], &self.options.allow_protected)?;
+        }
+        Ok(())
+    }
+
+    fn is_folder(&self) -> bool {
+        true
     }
 }
 

@@ -224,13 +224,14 @@ impl<F: VersionedFiles> FileStore for VersionedStore<F> {
 
     fn load<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<Vec<u8>, Refusal>> {
         Box::pin(async move {
+            self.files.admit(path, true)?;
             let file = self.files.load_file(path).await?;
             file.map(|file| file.bytes).ok_or_else(|| not_found(path))
         })
     }
 
-    fn admit<'a>(&'a self, _: &'a WorkPath) -> BoxFuture<'a, Result<(), Refusal>> {
-        Box::pin(ready(Ok(())))
+    fn admit<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<(), Refusal>> {
+        Box::pin(ready(self.files.admit(path, false)))
     }
 
     fn commit<'a>(
@@ -239,13 +240,14 @@ impl<F: VersionedFiles> FileStore for VersionedStore<F> {
         options: CommitOptions,
     ) -> BoxFuture<'a, Result<Vec<Committed>, Refusal>> {
         Box::pin(async move {
+            batch.iter().try_for_each(|edit| self.files.admit(edit.path(), false))?;
             let written = write_all(&self.files, batch).await?;
             Ok(self.record(written, options.client.map(|client| client.to_string()), None))
         })
     }
 
     fn is_folder(&self) -> bool {
-        false
+        self.files.is_folder()
     }
 
     fn lister(&self) -> Option<&dyn Lister> {
