@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::extract::{ConnectInfo, Request, State};
+use axum::extract::{Extension, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
@@ -22,7 +22,7 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::Deserialize;
 
-use super::connections::{Authenticated, Connections};
+use super::connections::{Authenticated, serve};
 use super::metrics::Metrics;
 use super::{MAX_FRAME, McpServer};
 use crate::text::ContentHash;
@@ -120,11 +120,8 @@ pub(crate) async fn serve_http(
         tokio::time::sleep(FLUSH_TIME).await;
         metrics.running()
     };
-    let service = router.into_make_service_with_connect_info::<Authenticated>();
     tokio::select! {
-        served = axum::serve(Connections::new(listener), service).into_future() => {
-            served.map_err(|error| format!("the HTTP server failed: {error}"))
-        }
+        never = serve(listener, router) => never,
         running = drained => match running {
             0 => Ok(()),
             running => Err(format!(
@@ -147,7 +144,7 @@ fn has_token(headers: &HeaderMap, token: ContentHash) -> bool {
 /// Lets only requests with the token pass.
 async fn require_token(
     State(server): State<Arc<HttpServer>>,
-    ConnectInfo(authenticated): ConnectInfo<Authenticated>,
+    Extension(authenticated): Extension<Authenticated>,
     request: Request,
     next: Next,
 ) -> Response {
