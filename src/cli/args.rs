@@ -26,7 +26,7 @@ pub(crate) struct Cli {
 }
 
 /// Flags that several commands take. Each command declares with [`common`] those that it reads.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Common options")]
 pub(crate) struct Common {
     /// The folder to work in; nothing outside it is touched. Default: the git top level above the
@@ -116,9 +116,9 @@ impl Command {
             self,
             Self::Mcp(_)
                 | Self::Init(_)
-                | Self::Doctor(DoctorArgs { client: Some(_) })
+                | Self::Doctor { client: Some(_) }
                 | Self::Harness(_)
-                | Self::Dev(DevArgs { command: DevCommand::Hook(_) })
+                | Self::Dev(DevCommand::Hook(_))
                 | Self::Further(DevCommand::Hook(_))
         )
     }
@@ -130,7 +130,7 @@ impl Command {
             Self::Mcp(args) => args.session.clone(),
             Self::Edit(args) => args.editing.clone().into(),
             Self::Undo(args) => EditingArgs { disk: args.disk.clone(), syntax: None }.into(),
-            Self::Dev(DevArgs { command }) | Self::Further(command) => match command {
+            Self::Dev(command) | Self::Further(command) => match command {
                 DevCommand::Agent(args) => args.session.clone(),
                 DevCommand::Apply(args) => args.editing.clone().into(),
                 DevCommand::Hook(args) => args.editing.clone().into(),
@@ -167,10 +167,7 @@ impl Common {
             model: given(command, "model"),
             base_url: given(command, "base_url"),
             config: given(command, "config"),
-            session: SessionArgs::default(),
-            below_root: None,
-            open_url: None,
-            program: None,
+            ..Self::default()
         }
     }
 
@@ -254,20 +251,20 @@ pub(crate) enum Command {
     Init(InitArgs),
     /// Check the root, the state folder and the model, and report problems.
     #[command(args = common(MODEL))]
-    Doctor(DoctorArgs),
+    Doctor {
+        /// Check the configuration of this client instead, and make a test edit as it would.
+        #[arg(long, value_name = "NAME", value_parser = ClientNames, hide_possible_values = true)]
+        client: Option<String>,
+    },
     /// Replay and score failed edits, and make test cases of them.
-    Harness(super::harness::HarnessArgs),
+    #[command(subcommand)]
+    Harness(super::harness::HarnessCommand),
     /// Further commands, which need no `dev` before them: patches, hooks, the agent and more.
-    Dev(DevArgs),
+    #[command(subcommand)]
+    Dev(DevCommand),
     /// The same commands without `dev`.
     #[command(flatten)]
     Further(DevCommand),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct DevArgs {
-    #[command(subcommand)]
-    pub(crate) command: DevCommand,
 }
 
 #[derive(Debug, Subcommand)]
@@ -277,7 +274,12 @@ pub(crate) enum DevCommand {
     Apply(ApplyArgs),
     /// Parse files and folders, and print their syntax errors.
     #[command(args = common(PROJECT))]
-    Check(CheckArgs),
+    Check {
+        /// The files; a folder stands for all files in it that .gitignore does not exclude. Without
+        /// any, the whole project.
+        #[arg(value_name = "PATH")]
+        paths: Vec<String>,
+    },
     /// Show repaired and refused edits in a temporary folder, with diffs.
     #[command(args = common(&["json"]))]
     Demo,
@@ -288,22 +290,16 @@ pub(crate) enum DevCommand {
     #[command(args = common(PROTOCOL))]
     Hook(HookArgs),
     /// Print the tool declarations for a model API.
-    Schema(SchemaArgs),
+    Schema {
+        /// The model API.
+        #[arg(value_parser = names(Format::ALL, Format::as_str))]
+        format: Format,
+    },
     /// Print completions for a shell.
-    Completions(CompletionsArgs),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct DoctorArgs {
-    /// Check the configuration of this client instead, and make a test edit as it would.
-    #[arg(long, value_name = "NAME", value_parser = ClientNames, hide_possible_values = true)]
-    pub(crate) client: Option<String>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct CompletionsArgs {
-    /// The shell.
-    pub(crate) shell: clap_complete::Shell,
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -429,13 +425,6 @@ pub(crate) struct LogArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct SchemaArgs {
-    /// The model API.
-    #[arg(value_parser = names(Format::ALL, Format::as_str))]
-    pub(crate) format: Format,
-}
-
-#[derive(Debug, Args)]
 pub(crate) struct ApplyArgs {
     /// The file that holds the patch; stdin when left out or -.
     pub(crate) patch: Option<String>,
@@ -470,14 +459,6 @@ pub(crate) struct ReadArgs {
     /// `plain`, `numbered` (`<<N>>text`) or `hashline` (`N#ID|text`).
     #[arg(long, default_value = "plain", value_parser = ["plain", "numbered", "hashline"])]
     pub(crate) style: String,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct CheckArgs {
-    /// The files; a folder stands for all files in it that .gitignore does not exclude. Without
-    /// any, the whole project.
-    #[arg(value_name = "PATH")]
-    pub(crate) paths: Vec<String>,
 }
 
 #[derive(Debug, Args)]

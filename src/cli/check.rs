@@ -2,18 +2,18 @@
 
 use serde_json::json;
 
-use super::args::{CheckArgs, Common};
+use super::args::Common;
 use super::exit::Exit;
 use super::{out, settings};
 use crate::engine::CallOptions;
 use crate::tools::Words;
 
 /// Prints the syntax errors. Exits with 1 if there are any, or if a file cannot be read.
-pub(crate) async fn run(common: &Common, args: CheckArgs) -> Result<(), Exit> {
+pub(crate) async fn run(common: &Common, paths: &[String]) -> Result<(), Exit> {
     let toolbox = settings::toolbox_in(common, Words::of_command(&[]))?;
-    let paths = match args.paths.is_empty() {
+    let paths = match paths.is_empty() {
         true => vec![".".to_owned()],
-        false => args.paths.iter().map(|path| common.path(path)).collect(),
+        false => paths.iter().map(|path| common.path(path)).collect(),
     };
     let reply = toolbox.call("check", json!({ "paths": paths }), &CallOptions::default()).await;
     let errors = reply.report["errors"].as_u64().unwrap_or(0);

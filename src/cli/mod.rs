@@ -39,7 +39,7 @@ use std::sync::Arc;
 
 use clap::error::ErrorKind;
 
-use args::{Command, Common, DevArgs, DevCommand};
+use args::{Command, Common, DevCommand};
 use exit::Exit;
 
 use crate::port::{BoxFuture, FileStore};
@@ -195,16 +195,16 @@ async fn run(command: Command, mut common: Common) -> Result<(), Exit> {
         Command::Log(args) => undo::log(&common, &args).await,
         Command::Mcp(args) => mcp::run(&common, args).await,
         Command::Init(args) => init::run(&common, &args).await,
-        Command::Doctor(args) => doctor::run(&common, &args).await,
-        Command::Harness(args) => harness::run(&common, args),
-        Command::Dev(DevArgs { command }) | Command::Further(command) => match command {
+        Command::Doctor { client } => doctor::run(&common, client.as_deref()).await,
+        Command::Harness(command) => harness::run(&common, command),
+        Command::Dev(command) | Command::Further(command) => match command {
             DevCommand::Apply(args) => apply::run(&common, args).await,
-            DevCommand::Check(args) => check::run(&common, args).await,
+            DevCommand::Check { paths } => check::run(&common, &paths).await,
             DevCommand::Demo => demo::run(&common).await,
             DevCommand::Agent(args) => agent::run(&common, args).await,
             DevCommand::Hook(args) => hook::run(&common, args).await.map_err(Exit::Failed),
-            DevCommand::Schema(args) => schema::run(&args),
-            DevCommand::Completions(args) => completions::run(&args),
+            DevCommand::Schema { format } => schema::run(format),
+            DevCommand::Completions { shell } => completions::run(shell),
         },
     }
 }

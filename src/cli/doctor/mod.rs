@@ -10,7 +10,7 @@ use std::time::Instant;
 use serde::Serialize;
 use serde_json::json;
 
-use super::args::{Common, DoctorArgs};
+use super::args::Common;
 use super::exit::Exit;
 use super::init::unknown_client;
 use super::model::{self, ModelSettings};
@@ -66,8 +66,8 @@ impl Finding {
 }
 
 /// Prints the findings. The command fails if one of them is bad.
-pub(crate) async fn run(common: &Common, args: &DoctorArgs) -> Result<(), Exit> {
-    let findings = match &args.client {
+pub(crate) async fn run(common: &Common, client: Option<&str>) -> Result<(), Exit> {
+    let findings = match client {
         None => check_all(common).await,
         Some(name) => match client::findings(common, name).await {
             Some(findings) => findings,

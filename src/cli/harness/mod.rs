@@ -9,21 +9,15 @@ mod run;
 use std::io;
 use std::path::Path;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
 use super::args::{Common, common};
 use super::exit::Exit;
 use crate::harness::pack;
 use crate::harness::suite::{SuiteCase, load};
 
-#[derive(Debug, Args)]
-pub(crate) struct HarnessArgs {
-    #[command(subcommand)]
-    command: HarnessCommand,
-}
-
 #[derive(Debug, Subcommand)]
-enum HarnessCommand {
+pub(crate) enum HarnessCommand {
     /// Replay the cases below a folder; exit 1 when any verdict is not the expected one.
     #[command(args = common(&["root", "json"]))]
     Run(run::RunArgs),
@@ -39,8 +33,8 @@ enum HarnessCommand {
 }
 
 /// Runs one command of the harness.
-pub(crate) fn run(common: &Common, args: HarnessArgs) -> Result<(), Exit> {
-    match args.command {
+pub(crate) fn run(common: &Common, command: HarnessCommand) -> Result<(), Exit> {
+    match command {
         HarnessCommand::Run(args) => run::run(common, &args),
         HarnessCommand::Bless(args) => run::bless(common, &args),
         HarnessCommand::Mine(args) => mine::run(common, &args),
