@@ -1,16 +1,14 @@
 //! The pure function, its two ways over the command line, and a store of the caller's own.
 
-use std::collections::BTreeMap;
 use std::process::{Command, Output};
-use std::sync::{Arc, Mutex};
 
 use restitch::edit::EditCode;
 use restitch::engine::{CallOptions, Engine};
-use restitch::port::{BoxFuture, LoadedFile, StoreOutcome, VersionedFiles};
 use restitch::store::VersionedStore;
 use restitch::{Applier, EditRequest, apply, apply_bytes, apply_many};
 use serde_json::Value;
 
+use crate::in_memory::OwnFiles;
 use crate::rows;
 use crate::sandbox::finish;
 
@@ -138,83 +136,24 @@ fn what_one_command_stages_would_be_lost() {
     }
 }
 
-/// Files in a map, as a sandbox or a database would have them.
-#[derive(Default)]
-struct Sandbox {
-    files: Mutex<BTreeMap<String, (u64, Vec<u8>)>>,
-    /// Runs once, before the next write.
-    meanwhile: Mutex<Option<(&'static str, &'static [u8])>>,
-    broken: Mutex<Option<&'static str>>,
-}
-
-impl Sandbox {
-    fn put(&self, path: &str, bytes: &[u8]) {
-        let mut files = self.files.lock().expect("whole");
-        let file = files.entry(path.to_owned()).or_default();
-        *file = (file.0 + 1, bytes.to_vec());
-    }
-
-    fn text(&self, path: &str) -> Option<String> {
-        let files = self.files.lock().expect("whole");
-        files.get(path).map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned())
-    }
-}
-
-struct Shared(Arc<Sandbox>);
-
-impl VersionedFiles for Shared {
-    fn load<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Option<LoadedFile>, String>> {
-        Box::pin(async move {
-            let files = self.0.files.lock().expect("whole");
-            let file = files.get(path).cloned();
-            Ok(file.map(|(version, bytes)| LoadedFile { bytes, version: version.to_string() }))
-        })
-    }
-
-    fn store_if<'a>(
-        &'a self,
-        path: &'a str,
-        bytes: Option<Vec<u8>>,
-        version: Option<String>,
-    ) -> BoxFuture<'a, Result<StoreOutcome, String>> {
-        Box::pin(async move {
-            if let Some((path, bytes)) = self.0.meanwhile.lock().expect("whole").take() {
-                self.0.put(path, bytes);
-            }
-            if *self.0.broken.lock().expect("whole") == Some(path) {
-                return Err("disk on fire".into());
-            }
-            let now = self.0.files.lock().expect("whole").get(path).map(|file| file.0.to_string());
-            if now != version {
-                return Ok(StoreOutcome::VersionMismatch);
-            }
-            match bytes {
-                Some(bytes) => self.0.put(path, &bytes),
-                None => drop(self.0.files.lock().expect("whole").remove(path)),
-            }
-            Ok(StoreOutcome::Written)
-        })
-    }
-}
-
 #[tokio::test]
 async fn a_store_of_the_callers_own() {
-    let sandbox = Arc::new(Sandbox::default());
+    let sandbox = OwnFiles::default();
     sandbox.put("a.txt", b"one\ntwo\n");
     sandbox.put("b.txt", b"three\n");
-    let engine = Engine::builder(VersionedStore::new(Shared(sandbox.clone()), "/work")).build();
+    let engine = Engine::builder(VersionedStore::new(sandbox.clone(), "/work")).build();
     let options = CallOptions::default();
     let path = |raw: &str| engine.path(raw).expect("a path");
 
     // Another writer comes between: the edit is decided again on what is there by then.
-    *sandbox.meanwhile.lock().expect("whole") = Some(("a.txt", b"zero\none\ntwo\n"));
+    sandbox.lock().saved_before_write = Some(("a.txt", b"zero\none\ntwo\n"));
     let two = EditRequest::new("two", "2");
     let report = engine.edit_file(&path("/work/a.txt"), &two, &options).await.expect("applied");
     assert_eq!(sandbox.text("a.txt").as_deref(), Some("zero\none\n2\n"));
     assert_eq!(report.revision, Some(1));
 
     // It comes where the edit goes: refused, and nothing is lost.
-    *sandbox.meanwhile.lock().expect("whole") = Some(("a.txt", b"other\n"));
+    sandbox.lock().saved_before_write = Some(("a.txt", b"other\n"));
     let refused = engine.edit_file(&path("a.txt"), &EditRequest::new("one", "1"), &options).await;
     assert!(refused.is_err());
     assert_eq!(sandbox.text("a.txt").as_deref(), Some("other\n"));
@@ -224,7 +163,7 @@ async fn a_store_of_the_callers_own() {
     assert_eq!(sandbox.text("a.txt").as_deref(), Some("zero\none\ntwo\n"));
 
     // The second of two cannot be written: the first is put back.
-    *sandbox.broken.lock().expect("whole") = Some("b.txt");
+    sandbox.lock().broken = Some("b.txt");
     let both = [
         (path("a.txt"), EditRequest::new("one", "1")),
         (path("b.txt"), EditRequest::new("three", "3")),
@@ -235,7 +174,7 @@ async fn a_store_of_the_callers_own() {
     assert_eq!(sandbox.text("a.txt").as_deref(), Some("zero\none\ntwo\n"));
 
     // A file is made, and unmade.
-    *sandbox.broken.lock().expect("whole") = None;
+    sandbox.lock().broken = None;
     let new = EditRequest::new("", "new\n");
     engine.edit_file(&path("c.txt"), &new, &options).await.expect("made");
     assert_eq!(sandbox.text("c.txt").as_deref(), Some("new\n"));

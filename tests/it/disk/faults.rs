@@ -5,19 +5,17 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use restitch::edit::{EditCode, EditRequest, VerifiedEdit, WorkPath};
 use restitch::engine::{CallOptions, Engine, UndoScope};
 use restitch::internals::engine::HashlineRequest;
-use restitch::port::{
-    BoxFuture, CommitOptions, FileStore, LoadedFile, RequestId, RequestStatus, StoreOutcome,
-    VersionedFiles,
-};
+use restitch::port::{CommitOptions, FileStore, RequestId, RequestStatus};
 use restitch::store::{MemoryStore, VersionedStore};
 use restitch::tools::Toolbox;
 use serde_json::{Value, json};
 
+use crate::in_memory::OwnFiles;
 use crate::random::Random;
 use crate::says::says;
 
@@ -30,8 +28,8 @@ fn whole(name: &str, old: &str, new: &str) -> VerifiedEdit {
 #[tokio::test]
 async fn a_save_between_an_edit_and_its_rename_is_not_lost() {
     let files = OwnFiles::default();
-    files.texts.lock().expect("lock").insert("a".into(), b"one\ntwo\n".to_vec());
-    *files.saved_after_read.lock().expect("lock") = Some(b"one\nTWO\n");
+    files.put("a", b"one\ntwo\n");
+    files.lock().saved_after_read = Some(("a", b"one\nTWO\n"));
     let store = Arc::new(VersionedStore::new(files, "/own"));
     let edits = json!([{ "op": "append", "lines": ["three"] }]);
     let arguments = json!({ "path": "a", "edits": edits, "rename": "b" });
@@ -416,9 +414,10 @@ fn staging_answers_a_repeated_request_and_names_what_takes_edits_back() {
 
 #[test]
 fn a_staged_commit_that_left_a_file_written_does_not_say_that_nothing_was() {
-    let files = OwnFiles { writes_left: Mutex::new(Some(1)), ..OwnFiles::default() };
+    let files = OwnFiles::default();
+    files.lock().writes_left = Some(1);
     for name in ["a", "b"] {
-        files.texts.lock().expect("lock").insert(name.into(), b"one\n".to_vec());
+        files.put(name, b"one\n");
     }
     let store = Arc::new(VersionedStore::new(files, "/own"));
     let engine = Engine::builder(store.clone()).build().staged();
@@ -434,59 +433,10 @@ fn a_staged_commit_that_left_a_file_written_does_not_say_that_nothing_was() {
     assert!(!text.contains("Nothing was written"), "{text}");
 }
 
-/// Files of a caller, each with its content as its version.
-#[derive(Debug, Default)]
-struct OwnFiles {
-    texts: Mutex<std::collections::BTreeMap<String, Vec<u8>>>,
-    /// How many are written before the disk fails.
-    writes_left: Mutex<Option<usize>>,
-    /// What another program saves right after a file was first read.
-    saved_after_read: Mutex<Option<&'static [u8]>>,
-}
-
-impl VersionedFiles for OwnFiles {
-    fn load<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Option<LoadedFile>, String>> {
-        let mut texts = self.texts.lock().expect("lock");
-        let bytes = texts.get(path).cloned();
-        if let Some(saved) = self.saved_after_read.lock().expect("lock").take() {
-            texts.insert(path.to_owned(), saved.to_vec());
-        }
-        let version = bytes.as_deref().map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-        let file = bytes.zip(version).map(|(bytes, version)| LoadedFile { bytes, version });
-        Box::pin(std::future::ready(Ok(file)))
-    }
-
-    fn store_if<'a>(
-        &'a self,
-        path: &'a str,
-        bytes: Option<Vec<u8>>,
-        version: Option<String>,
-    ) -> BoxFuture<'a, Result<StoreOutcome, String>> {
-        if let Some(left) = &mut *self.writes_left.lock().expect("lock") {
-            if *left == 0 {
-                return Box::pin(std::future::ready(Err("disk on fire".to_owned())));
-            }
-            *left -= 1;
-        }
-        let mut files = self.texts.lock().expect("lock");
-        let current = files.get(path).map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-        let outcome = match current == version {
-            true => StoreOutcome::Written,
-            false => StoreOutcome::VersionMismatch,
-        };
-        match bytes.filter(|_| outcome == StoreOutcome::Written) {
-            Some(bytes) => drop(files.insert(path.to_owned(), bytes)),
-            None if outcome == StoreOutcome::Written => drop(files.remove(path)),
-            None => {}
-        }
-        Box::pin(std::future::ready(Ok(outcome)))
-    }
-}
-
 #[test]
 fn a_versioned_store_undoes_a_change_below_later_ones() {
     let files = OwnFiles::default();
-    files.texts.lock().expect("lock").insert("a".into(), b"one\ntwo\nthree\nfour\n".to_vec());
+    files.put("a", b"one\ntwo\nthree\nfour\n");
     let engine = Engine::builder(VersionedStore::new(files, "/own")).build();
     edit(&engine, "a", "two", "TWO").expect("edit");
     edit(&engine, "a", "four", "FOUR").expect("edit");
