@@ -128,11 +128,6 @@ impl McpServer {
         }
     }
 
-    /// The same server, which counts its calls in `metrics`.
-    fn with_metrics(self, metrics: Arc<Metrics>) -> Self {
-        Self { metrics: Some(metrics), ..self }
-    }
-
     /// The same server, answering with structured content too and declaring its schemas.
     #[must_use]
     pub fn structured(self) -> Self {

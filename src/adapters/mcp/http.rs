@@ -97,7 +97,7 @@ pub(crate) async fn serve_http(
         .with_allowed_origins(["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"])
         .enforce_origin_validation()
         .with_max_request_body_bytes(MAX_FRAME);
-    let server = server.with_metrics(metrics.clone());
+    let server = McpServer { metrics: Some(metrics.clone()), ..server };
     let mcp = StreamableHttpService::new(move || Ok(server.for_session()), sessions, config);
     let router = Router::new()
         .route_service("/mcp", mcp)
