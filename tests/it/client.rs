@@ -1,11 +1,13 @@
 //! A child process that is spoken to in lines, and the messages of MCP.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+
+use crate::sandbox::Running;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -40,7 +42,7 @@ pub(crate) fn request(id: u64, tool: &str, arguments: Value) -> Value {
 
 /// A child process, spoken to in lines.
 pub(crate) struct Client {
-    pub(crate) child: Child,
+    pub(crate) child: Running,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
 }
@@ -59,7 +61,7 @@ impl Client {
                 }
             }
         });
-        Self { child, stdin, lines }
+        Self { child: Running(child), stdin, lines }
     }
 
     /// A session of MCP with a command of these flags.
@@ -158,18 +160,11 @@ impl Client {
     pub(crate) fn ends_within(&mut self, within: Duration) -> Option<Duration> {
         let start = Instant::now();
         while start.elapsed() < within {
-            if self.child.try_wait().expect("status").is_some() {
+            if self.child.0.try_wait().expect("status").is_some() {
                 return Some(start.elapsed());
             }
             std::thread::sleep(Duration::from_millis(10));
         }
         None
-    }
-}
-
-impl Drop for Client {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

@@ -2,24 +2,18 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::client::{hello, ready};
+use crate::sandbox::Running;
 
 pub(crate) struct HttpServer {
-    pub(crate) child: Child,
+    pub(crate) child: Running,
     pub(crate) address: SocketAddr,
     pub(crate) token: String,
-}
-
-impl Drop for HttpServer {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 impl HttpServer {
@@ -46,7 +40,11 @@ impl HttpServer {
             token = token.or(line.strip_prefix("token: ").map(str::to_owned));
         }
         std::thread::spawn(move || lines.for_each(drop));
-        Self { child, address: address.expect("address"), token: token.expect("token") }
+        Self {
+            child: Running(child),
+            address: address.expect("address"),
+            token: token.expect("token"),
+        }
     }
 
     /// The head line with the token.

@@ -3,13 +3,14 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use restitch::engine::Engine;
 use restitch::store::{DiskOptions, DiskStore};
 use serde_json::Value;
 
 use crate::client::Client;
+use crate::rows::rows;
 
 /// The binary, with nothing of this process's environment that matters to it.
 pub(crate) fn binary() -> Command {
@@ -27,6 +28,16 @@ pub(crate) fn binary() -> Command {
         command.env_remove(name);
     }
     command
+}
+
+/// A process that ends with the test.
+pub(crate) struct Running(pub(crate) Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// A root and a state folder that go away with the test.
@@ -123,11 +134,7 @@ impl Sandbox {
     pub(crate) fn batch(&self, requests: &[Value]) -> Vec<Value> {
         let lines: String = requests.iter().map(|request| format!("{request}\n")).collect();
         let out = self.run(&["batch"], lines.as_bytes());
-        String::from_utf8(out.stdout)
-            .expect("text")
-            .lines()
-            .map(|line| serde_json::from_str(line).expect("JSON"))
-            .collect()
+        rows(&String::from_utf8(out.stdout).expect("text"))
     }
 
     /// A line-by-line conversation with a command of the binary.

@@ -184,7 +184,7 @@ fn stop(server: &HttpServer) {
 }
 
 fn stop_by(server: &HttpServer, signal: Signal) {
-    kill_process(Pid::from_child(&server.child), signal).expect("signal");
+    kill_process(Pid::from_child(&server.child.0), signal).expect("signal");
     let start = Instant::now();
     while server.get("/readyz", "").0 != 503 {
         assert!(start.elapsed() < Duration::from_secs(10), "it never says that it goes down");
@@ -209,7 +209,7 @@ fn the_end_waits(signal: Signal) {
     assert_eq!(status, 200);
     assert!(body.contains("\"isError\":false"), "{body}");
     assert_eq!(fs::read_to_string(temp.path().join("app/lib.rs")).expect("file"), after());
-    assert_eq!(server.child.wait().expect("ends").code(), Some(0));
+    assert_eq!(server.child.0.wait().expect("ends").code(), Some(0));
 }
 
 #[test]
@@ -230,14 +230,14 @@ fn the_end_waits_no_longer_than_told() {
     let (mut server, _, _stream, _model) = under_way(temp.path(), &short, 20);
     let start = Instant::now();
     stop(&server);
-    assert_eq!(server.child.wait().expect("ends").code(), Some(3), "calls are still running");
+    assert_eq!(server.child.0.wait().expect("ends").code(), Some(3), "calls are still running");
     assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
 
     let (temp, config) = world();
     let (mut server, _, _stream, _model) = under_way(temp.path(), config, 20);
     let start = Instant::now();
     stop(&server);
-    kill_process(Pid::from_child(&server.child), Signal::TERM).expect("signal");
-    server.child.wait().expect("ends");
+    kill_process(Pid::from_child(&server.child.0), Signal::TERM).expect("signal");
+    server.child.0.wait().expect("ends");
     assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
 }

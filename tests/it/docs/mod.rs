@@ -123,8 +123,7 @@ impl Project {
         let out = child.wait_with_output().expect("answers");
         let out = String::from_utf8(out.stdout).expect("UTF-8");
         let out = out.replace(self.root().to_str().expect("UTF-8"), "/home/me/project");
-        let replies: Vec<Value> =
-            out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        let replies: Vec<Value> = crate::rows::rows(&out);
         assert_eq!(replies.len(), calls.len());
         replies
     }

@@ -72,7 +72,7 @@ fn closing_stdin_and_sigterm_end_a_busy_server() {
 
     let mut mcp = sandbox.mcp();
     busy(&sandbox, &mut mcp, CALLS);
-    let process = rustix::process::Pid::from_child(&mcp.child);
+    let process = rustix::process::Pid::from_child(&mcp.child.0);
     rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("signal");
     let took = mcp.ends_within(Duration::from_secs(5)).expect("SIGTERM ends it within 5 s");
     println!("SIGTERM ended the server after {took:?}");

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::{Sandbox, finish};
 use crate::long::{is_long_run, skip};
 use crate::random::Random;
+use crate::rows::rows;
 
 fn refused(sandbox: &Sandbox, tool: &str, arguments: Value, limit: &str) {
     let start = Instant::now();
@@ -48,9 +49,7 @@ fn batch_within(kib: usize, sandbox: &Sandbox, requests: &[Value]) -> Vec<Value>
     limited.arg(env!("CARGO_BIN_EXE_restitch")).current_dir(sandbox.root());
     limited.env("RESTITCH_STATE_DIR", sandbox.state());
     let out = finish(limited, lines.as_bytes());
-    let text = String::from_utf8_lossy(&out.stdout);
-    let replies: Vec<Value> =
-        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let replies: Vec<Value> = rows(&String::from_utf8_lossy(&out.stdout));
     let said = String::from_utf8_lossy(&out.stderr);
     assert_eq!(replies.len(), requests.len(), "{:?} {said}", out.status);
     replies

@@ -43,7 +43,7 @@ fn silent_connections_shut_no_client_out() {
     let (status, _, body) = server.ask(&head, &edit);
     assert_eq!(status, 200, "{body}");
     assert_eq!(sandbox.text("f"), "two\n", "{body}");
-    let files = std::fs::read_dir(format!("/proc/{}/fd", server.child.id()));
+    let files = std::fs::read_dir(format!("/proc/{}/fd", server.child.0.id()));
     if let Ok(files) = files {
         let count = files.count();
         println!("{count} files open in the server");
@@ -72,10 +72,10 @@ fn calls_that_take_long_do_not_make_it_deaf() {
         println!("a ping was answered after {:?}", start.elapsed());
         assert!(start.elapsed() < RESPONSE_TIME);
     }
-    let process = rustix::process::Pid::from_child(&server.child);
+    let process = rustix::process::Pid::from_child(&server.child.0);
     let start = Instant::now();
     rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("signal");
-    while server.child.try_wait().expect("status").is_none() {
+    while server.child.0.try_wait().expect("status").is_none() {
         assert!(start.elapsed() < Duration::from_secs(5), "SIGTERM ends it within 5 s");
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -99,9 +99,9 @@ fn without_a_setting_the_end_waits_three_seconds_for_calls() {
     let _waiting = server.post(&head, &edit);
     model.wait_until_asked();
     let start = Instant::now();
-    let process = rustix::process::Pid::from_child(&server.child);
+    let process = rustix::process::Pid::from_child(&server.child.0);
     rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("signal");
-    assert_eq!(server.child.wait().expect("ends").code(), Some(3), "a call is still running");
+    assert_eq!(server.child.0.wait().expect("ends").code(), Some(3), "a call is still running");
     let took = start.elapsed();
     println!("without `drain` the end waited {took:?}");
     assert!((3..15).contains(&took.as_secs()), "{took:?}");

@@ -256,7 +256,7 @@ fn a_held_history_is_no_reason_not_to_end() {
     let mut batch = sandbox.client(&["batch"]);
     batch.send(&back);
     std::thread::sleep(Duration::from_millis(700));
-    let process = rustix::process::Pid::from_child(&batch.child);
+    let process = rustix::process::Pid::from_child(&batch.child.0);
     rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("signal");
     let took = batch.ends_within(Duration::from_secs(10)).expect("SIGTERM ends it");
     println!("SIGTERM ended `batch` after {took:?}");

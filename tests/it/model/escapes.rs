@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use super::wire::{Bench, plain};
+use crate::rows::rows;
 use crate::sandbox::finish;
 
 /// A name, a file, a text of it, and the new text with a line break that is escaped.
@@ -50,9 +51,7 @@ fn replies(calls: &[(String, Option<&str>, Value)]) -> Vec<(bool, String, String
     let mut command = plain(bench.root.path(), bench.state.path());
     command.arg("batch");
     let output = finish(command, input.as_bytes());
-    let replies = String::from_utf8_lossy(&output.stdout);
-    let replies: Vec<Value> =
-        replies.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let replies: Vec<Value> = rows(&String::from_utf8_lossy(&output.stdout));
     assert_eq!(replies.len(), calls.len());
     let both = calls.iter().zip(replies);
     both.map(|((name, ..), reply)| {

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::server::ModelServer;
 use super::wire::{Bench, KEY, corrector, good_server as server, restitch};
 use super::*;
+use crate::rows::rows;
 use crate::sandbox::finish;
 
 #[test]
@@ -22,10 +23,7 @@ fn r9_the_second_identical_call_costs_no_request() {
     command.env("OPENAI_BASE_URL", server.base_url()).env("OPENAI_API_KEY", KEY);
     command.env("RESTITCH_MODEL", "m").args(["batch", "--dry-run"]);
     let output = finish(command, format!("{line}\n{line}\n{line}\n").as_bytes());
-    let replies: Vec<Value> = String::from_utf8_lossy(&output.stdout)
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
+    let replies: Vec<Value> = rows(&String::from_utf8_lossy(&output.stdout));
     assert_eq!(replies[0]["report"]["model"]["calls"], 2);
     for reply in &replies[1..] {
         assert_eq!(reply["report"]["model"]["calls"], 0, "{reply}");

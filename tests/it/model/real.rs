@@ -7,14 +7,15 @@
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use super::wire::{Bench, restitch};
 use super::*;
-use crate::sandbox::finish;
+use crate::rows::rows;
+use crate::sandbox::{Running, finish};
 
 /// The key of the proxy, which wants one.
 const KEY: &str = "sk-for-the-proxy-on-loopback-1f6c";
@@ -26,14 +27,7 @@ const MOST_ANSWER: u64 = 1000;
 struct Server {
     name: &'static str,
     port: u16,
-    child: Child,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+    child: Running,
 }
 
 impl Server {
@@ -49,10 +43,10 @@ impl Server {
         let errors = out.try_clone().map_err(|error| error.to_string())?;
         let child = command.stdin(Stdio::null()).stdout(out).stderr(errors).spawn();
         let child = child.map_err(|error| format!("does not start: {error}"))?;
-        let mut server = Self { name, port, child };
+        let mut server = Self { name, port, child: Running(child) };
         let start = Instant::now();
         while start.elapsed() < Duration::from_secs(240) {
-            if server.child.try_wait().is_ok_and(|end| end.is_some()) {
+            if server.child.0.try_wait().is_ok_and(|end| end.is_some()) {
                 return Err(format!("ended at once; see {}", log.display()));
             }
             if server.answers() {
@@ -182,10 +176,7 @@ fn ask(server: &Server, calls: &[Failing]) -> (Bench, Vec<Value>, String) {
     command.arg("--config").arg(&config).arg("batch");
     let output = finish(command, input.as_bytes());
     let logs = String::from_utf8_lossy(&output.stderr).into_owned();
-    let replies: Vec<Value> = String::from_utf8_lossy(&output.stdout)
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
+    let replies: Vec<Value> = rows(&String::from_utf8_lossy(&output.stdout));
     assert_eq!(replies.len(), 2 * calls.len(), "{logs}");
     (bench, replies, logs)
 }

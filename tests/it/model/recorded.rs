@@ -26,8 +26,7 @@ struct Recorded {
 }
 
 fn recorded() -> Vec<Recorded> {
-    let text = include_str!("../../../fixtures/model/real.jsonl");
-    text.lines().map(|line| serde_json::from_str(line).expect("a case")).collect()
+    crate::rows::rows(include_str!("../../../fixtures/model/real.jsonl"))
 }
 
 #[test]

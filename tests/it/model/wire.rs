@@ -84,8 +84,7 @@ impl Bench {
         let mut command = self.asking(server);
         command.arg("batch");
         let output = crate::sandbox::finish(command, lines.as_bytes());
-        let text = String::from_utf8(output.stdout).expect("UTF-8");
-        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+        crate::rows::rows(&String::from_utf8(output.stdout).expect("UTF-8"))
     }
 
     /// The configuration in its usual place.

@@ -12,7 +12,7 @@ mod start;
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 use super::snapshots::check;
 use crate::disk::{is_long_run, skip};
 use crate::rows::rows;
+use crate::sandbox::Running;
 use seen::Seen;
 use start::Start;
 
@@ -214,15 +215,8 @@ fn turns(client: &Real, root: &Path) -> Vec<Value> {
 
 /// The scripted model; it ends with the test.
 struct Model {
-    child: Child,
+    _child: Running,
     port: u16,
-}
-
-impl Drop for Model {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 impl Model {
@@ -238,7 +232,7 @@ impl Model {
         let mut line = String::new();
         let stdout = child.stdout.take().expect("piped");
         BufReader::new(stdout).read_line(&mut line).expect("port");
-        Self { child, port: line.trim().parse().expect("port") }
+        Self { _child: Running(child), port: line.trim().parse().expect("port") }
     }
 }
 
