@@ -8,6 +8,7 @@ use std::process::{Command, Output};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::disk::names_below;
 use crate::rows::rows;
 use crate::says::says;
 
@@ -157,17 +158,9 @@ fn a_changed_result_fails_the_run_until_it_is_blessed() {
 
 /// Every file below a folder, with its bytes.
 pub(super) fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
-    let mut open = vec![folder.to_owned()];
-    let mut found = Vec::new();
-    while let Some(folder) = open.pop() {
-        for entry in std::fs::read_dir(folder).expect("folder") {
-            let path = entry.expect("entry").path();
-            match path.is_dir() {
-                true => open.push(path),
-                false => found.push((path.clone(), std::fs::read(&path).expect("file"))),
-            }
-        }
-    }
+    let files = names_below(folder).into_iter().map(PathBuf::from).filter(|path| path.is_file());
+    let read = |path: PathBuf| (path.clone(), std::fs::read(&path).expect("file"));
+    let mut found: Vec<_> = files.map(read).collect();
     found.sort();
     found
 }

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::server::{RunOutput, hook, restitch, restitch_at};
+use crate::disk::names_below;
 use crate::says::says;
 
 const APP: &str = "import math\n\ndef total(items):\n    sum = 0\n    for item in items:\n        sum += item.price\n    return sum\n";
@@ -437,15 +438,7 @@ async fn init_prints_and_merges() {
 
 /// The files below a folder with their content, restitch's state left out.
 fn files_below(folder: &Path) -> BTreeMap<PathBuf, String> {
-    let mut found = BTreeMap::new();
-    for entry in std::fs::read_dir(folder).expect("folder").flatten() {
-        let path = entry.path();
-        if path.is_dir() && !path.ends_with(".state") {
-            found.extend(files_below(&path));
-        } else if path.is_file() {
-            let text = std::fs::read_to_string(&path).expect("text");
-            found.insert(path, text);
-        }
-    }
-    found
+    let below = names_below(folder).into_iter().map(PathBuf::from).filter(|path| path.is_file());
+    let files = below.filter(|path| !path.iter().any(|part| part == ".state"));
+    files.map(|path| (path.clone(), std::fs::read_to_string(&path).expect("text"))).collect()
 }

@@ -2,8 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use restitch::edit::{EditCode, Explanation, Rung, VerifiedEdit};
 use restitch::engine::{CallOptions, UndoScope};
@@ -143,19 +142,11 @@ fn edits_creations_and_deletions_are_undone_from_other_processes() {
 }
 
 /// The files that hold kept versions.
-fn kept_versions(work: &Sandbox) -> Vec<std::path::PathBuf> {
-    let mut open = vec![work.state()];
-    let mut found = Vec::new();
-    while let Some(folder) = open.pop() {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            match entry.path() {
-                path if path.is_dir() => open.push(path),
-                path if entry.file_name().len() == 64 => found.push(path),
-                _ => {}
-            }
-        }
-    }
-    found
+fn kept_versions(work: &Sandbox) -> Vec<PathBuf> {
+    let below = super::names_below(&work.state()).into_iter().map(PathBuf::from);
+    let is_kept =
+        |path: &PathBuf| path.is_file() && path.file_name().is_some_and(|n| n.len() == 64);
+    below.filter(is_kept).collect()
 }
 
 #[test]

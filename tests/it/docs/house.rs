@@ -1,19 +1,14 @@
 //! What `src/lib.rs` says of the order of its modules, and what the work budget says of unwinding.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::{repo, text_of};
+use super::{names_below, repo, text_of};
 
-/// The files below a folder of the source, or the one file.
-fn sources(path: &Path, found: &mut Vec<std::path::PathBuf>) {
-    if path.is_file() {
-        found.push(path.to_path_buf());
-        return;
-    }
-    for entry in fs::read_dir(path).expect("folder") {
-        sources(&entry.expect("entry").path(), found);
-    }
+/// A path of the source, and what is below it if it is a folder.
+fn sources(path: PathBuf, found: &mut Vec<PathBuf>) {
+    found.extend(names_below(&path).into_iter().map(PathBuf::from));
+    found.push(path);
 }
 
 /// What of a file of the source is compiled into the product, without its comments; nothing of one that
@@ -41,7 +36,7 @@ fn each_module_uses_only_those_above_it() {
     for (at, module) in modules.iter().enumerate() {
         let mut files = Vec::new();
         let folder = repo("src").join(module);
-        sources(&if folder.is_dir() { folder } else { folder.with_extension("rs") }, &mut files);
+        sources(if folder.is_dir() { folder } else { folder.with_extension("rs") }, &mut files);
         for file in &files {
             for used in product(file).split("crate::").skip(1) {
                 let used = used.split(|c: char| !c.is_alphanumeric() && c != '_').next();
@@ -63,9 +58,9 @@ fn nothing_unwinds() {
     for folder in
         ["src", "object-store/src", "bindings/node/src", "bindings/python/src", "bindings/wasm/src"]
     {
-        sources(&repo(folder), &mut files);
+        sources(repo(folder), &mut files);
     }
-    let unwinds = |file: &&std::path::PathBuf| {
+    let unwinds = |file: &&PathBuf| {
         let product = product(file);
         ["catch_unwind", "resume_unwind", "panic_any"].iter().any(|name| product.contains(name))
     };

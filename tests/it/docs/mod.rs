@@ -24,6 +24,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::disk::names_below;
+
 /// A path of the repository.
 fn repo(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
@@ -35,23 +37,12 @@ fn text_of(path: &str) -> String {
 
 /// Every page of the book, as paths below the repository.
 fn pages() -> Vec<String> {
-    fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
-        for entry in fs::read_dir(folder).expect("folder") {
-            let path = entry.expect("entry").path();
-            if path.is_dir() {
-                walk(&path, found);
-            } else if path.extension().is_some_and(|ending| ending == "md") {
-                found.push(path);
-            }
-        }
-    }
-    let mut found = Vec::new();
-    walk(&repo("docs"), &mut found);
-    let below = |path: PathBuf| {
-        let path = path.strip_prefix(repo("")).expect("below the repository").to_path_buf();
+    let below = |path: String| {
+        let path = Path::new(&path).strip_prefix(repo("")).expect("below the repository");
         path.to_str().expect("UTF-8").replace('\\', "/")
     };
-    let mut pages: Vec<String> = found.into_iter().map(below).collect();
+    let found = names_below(&repo("docs")).into_iter().filter(|path| path.ends_with(".md"));
+    let mut pages: Vec<String> = found.map(below).collect();
     pages.sort();
     assert!(pages.len() > 20, "{pages:?}");
     pages

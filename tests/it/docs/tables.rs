@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 
 use restitch::edit::{Rewrite, Rung};
@@ -10,7 +9,7 @@ use restitch::internals::matching::LADDER;
 use restitch::internals::tools::{TOOLS, Visibility};
 use serde_json::Value;
 
-use super::{cell, check_part, repo, text_of};
+use super::{cell, check_part, names_below, repo, text_of};
 
 /// The documentation comment above a variant, from the source.
 pub(super) fn comment(source: &str, variant: &str) -> String {
@@ -222,13 +221,9 @@ fn every_command_has_a_line() {
 }
 
 /// The names of environment variables in the program's source.
-fn variables(folder: &Path, found: &mut BTreeSet<String>) {
-    for entry in fs::read_dir(folder).expect("folder") {
-        let path = entry.expect("entry").path();
-        if path.is_dir() {
-            variables(&path, found);
-            continue;
-        }
+fn variables() -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for path in names_below(&repo("src")) {
         let text = fs::read_to_string(&path).unwrap_or_default();
         for (at, _) in text.match_indices("\"RESTITCH_") {
             let name = text[at + 1..].split('"').next().unwrap_or_default();
@@ -237,12 +232,12 @@ fn variables(folder: &Path, found: &mut BTreeSet<String>) {
             }
         }
     }
+    found
 }
 
 #[test]
 fn every_environment_variable_has_a_line() {
-    let mut names = BTreeSet::new();
-    variables(&repo("src"), &mut names);
+    let names = variables();
     assert!(names.contains("RESTITCH_STATE_DIR") && names.len() > 4, "{names:?}");
     let page = text_of("docs/reference/environment.md");
     let missing: Vec<_> = names.iter().filter(|n| !page.contains(&format!("`{n}`"))).collect();

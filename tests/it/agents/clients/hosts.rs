@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::seen::Seen;
 use super::start::Start;
 use super::{Model, Run, finish, package_version};
-use crate::disk::{is_long_run, skip};
+use crate::disk::{is_long_run, names_below, skip};
 use crate::rows::rows;
 
 /// A host, and how its model edits: a line of `hosts.jsonl`.
@@ -156,20 +156,9 @@ impl Story {
 
 /// The files below a folder.
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut out = BTreeMap::new();
-    let mut pending = vec![folder.to_owned()];
-    while let Some(next) = pending.pop() {
-        for entry in std::fs::read_dir(&next).expect("folder") {
-            let path = entry.expect("entry").path();
-            if path.is_dir() {
-                pending.push(path);
-            } else {
-                let below = path.strip_prefix(folder).expect("below").to_owned();
-                out.insert(below, std::fs::read(path).expect("file"));
-            }
-        }
-    }
-    out
+    let below = names_below(folder).into_iter().map(PathBuf::from).filter(|path| path.is_file());
+    let name = |path: &PathBuf| path.strip_prefix(folder).expect("below").to_owned();
+    below.map(|path| (name(&path), std::fs::read(&path).expect("file"))).collect()
 }
 
 /// Copies a folder to one that need not exist.
