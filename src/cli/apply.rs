@@ -18,7 +18,7 @@ pub(crate) async fn run(common: &Common, args: ApplyArgs) -> Result<(), Exit> {
         Some(file) => (file, std::fs::read_to_string(file).map(|text| patch = text)),
     };
     read.map_err(|error| Exit::usage(format!("cannot read the patch from {name}: {error}")))?;
-    let toolbox = settings::toolbox_in(common, Words::of_patch())?;
+    let toolbox = settings::toolbox_in(common, Words::of_client_tool(&["patch"]))?;
     let options = CallOptions { dry_run: args.dry_run, ..CallOptions::default() };
     let reply = toolbox.call("apply_patch", json!({ "patch": patch }), &options).await;
     let reply = edit::with_revision(common, reply);

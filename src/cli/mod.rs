@@ -62,12 +62,12 @@ pub type OpenUrl = fn(UrlRoot) -> BoxFuture<'static, Result<Arc<dyn FileStore>, 
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    ExitCode::from(run_with(&arguments_of_process(), None, None))
+    ExitCode::from(run_with(&std::env::args_os().collect::<Vec<_>>(), None, None))
 }
 
 /// Runs the command line of this process, which also takes a URL as the root.
 pub fn main_with(open_url: OpenUrl) -> ExitCode {
-    ExitCode::from(run_with(&arguments_of_process(), Some(open_url), None))
+    ExitCode::from(run_with(&std::env::args_os().collect::<Vec<_>>(), Some(open_url), None))
 }
 
 /// Runs a command line within the process of an interpreter and returns the exit code. The first of
@@ -77,10 +77,6 @@ pub fn main_in(program: Vec<OsString>, arguments: &[OsString]) -> u8 {
     // Only the end of a Rust program flushes this by itself. A closed stdout changes no exit code.
     let _ = std::io::stdout().flush();
     code
-}
-
-fn arguments_of_process() -> Vec<OsString> {
-    std::env::args_os().collect()
 }
 
 fn run_with(

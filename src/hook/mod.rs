@@ -232,7 +232,7 @@ async fn try_call(
 ) -> Option<(String, Words, TrialOutcome)> {
     if tool == "apply_patch" {
         let outcome = patch::try_patch(arguments, engine).await?;
-        return Some(("the patch".to_owned(), Words::of_patch(), outcome));
+        return Some(("the patch".to_owned(), Words::of_client_tool(&["patch"]), outcome));
     }
     let edit = parse_edit(tool, arguments)?;
     let outcome = try_edit(engine, &edit).await?;
@@ -385,7 +385,9 @@ async fn answer_before(
 
 /// The answer that rewrites a call, in the client's format.
 fn rewriting_answer(client: Client, event: &str, input: Map<String, Value>, how: &str) -> Value {
-    let reason = correction_note(how);
+    let reason = format!(
+        "restitch corrected your edit before it ran: the old and the new text were adapted to the file ({how})."
+    );
     match client {
         Client::Gemini => json!({
             "decision": "allow",
@@ -406,13 +408,6 @@ fn rewriting_answer(client: Client, event: &str, input: Map<String, Value>, how:
         }}),
         Client::Opencode => json!({ "args": input, "note": reason }),
     }
-}
-
-/// The note to the model about a rewritten call.
-fn correction_note(how: &str) -> String {
-    format!(
-        "restitch corrected your edit before it ran: the old and the new text were adapted to the file ({how})."
-    )
 }
 
 /// The answer that denies a call, in the client's format.

@@ -6,7 +6,8 @@ use super::scan::ScannedFile;
 /// Sorts the files, the best one first.
 pub(crate) fn rank(found: &mut [ScannedFile]) {
     found.sort_by_cached_key(|file| {
-        let terms = all_terms(file);
+        // The terms that any line of the file has, one bit for each.
+        let terms = file.lines.iter().fold(0, |terms, (_, mask)| terms | mask);
         (
             std::cmp::Reverse(terms.count_ones()),
             proximity(&file.lines, terms),
@@ -14,11 +15,6 @@ pub(crate) fn rank(found: &mut [ScannedFile]) {
             file.path.clone(),
         )
     });
-}
-
-/// Returns the terms that any line of the file has, one bit for each.
-fn all_terms(file: &ScannedFile) -> u64 {
-    file.lines.iter().fold(0, |terms, (_, mask)| terms | mask)
 }
 
 /// Finds the shortest stretch of the file that has all of `terms`, and returns how many lines its

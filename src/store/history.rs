@@ -73,16 +73,11 @@ pub(super) fn open_in(folder: &Path, name: &str) -> io::Result<File> {
     OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(folder.join(name))
 }
 
-/// The folder of a root's history in the folder of all histories.
-fn folder_of(histories: &Path, root: &Path) -> PathBuf {
-    let key = ContentHash::of(root.as_os_str().as_bytes()).to_string();
-    histories.join(&key[..16])
-}
-
 impl History {
     /// Opens the history of a root in the state folder, or creates it.
     pub(super) fn open(state: &StateFolder, root: &Path, max_bytes: u64) -> io::Result<Self> {
-        let folder = folder_of(&state.folder(HISTORY)?, root);
+        let key = ContentHash::of(root.as_os_str().as_bytes()).to_string();
+        let folder = state.folder(HISTORY)?.join(&key[..16]);
         let blobs = folder.join("blobs");
         let root = root.to_path_buf();
         let history = Self { root, folder, blobs, max_bytes, added: AtomicU64::new(0) };

@@ -38,15 +38,9 @@ pub(super) fn new_errors(
     }
 }
 
-/// The errors of a text that is not compared with an earlier version.
-pub(super) fn all_errors(parsed: &ParsedText<'_>) -> Vec<SyntaxError> {
-    let unchanged = 0..0;
-    collect_errors(parsed, &unchanged)
-}
-
 /// The errors of a tree, at most one for each line. `changed` is the part of the text that an edit
 /// has changed; it is empty if there was no edit.
-fn collect_errors(parsed: &ParsedText<'_>, changed: &Range<usize>) -> Vec<SyntaxError> {
+pub(super) fn collect_errors(parsed: &ParsedText<'_>, changed: &Range<usize>) -> Vec<SyntaxError> {
     let mut found: Vec<SyntaxError> = Vec::new();
     for node in error_nodes(parsed.tree.root_node()) {
         if found.len() == MAX_ERRORS {

@@ -307,7 +307,7 @@ impl Syntax for TreeSitter {
             // Every grammar finds errors: report those of the first one.
             Err(Unchecked::BrokenBefore) => {
                 let (tree, _) = self.tree(&grammars[0], text, xxh3_128(text.as_bytes()))?;
-                Ok(errors::all_errors(&errors::ParsedText { text, tree: &tree }))
+                Ok(errors::collect_errors(&errors::ParsedText { text, tree: &tree }, &(0..0)))
             }
             Err(why) => Err(why),
         }

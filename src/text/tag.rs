@@ -36,8 +36,8 @@ pub(crate) fn push(out: &mut String, number: usize, content: &str) {
 /// Whether `letters` is this line's id, by the current or the older rule.
 pub fn matches(number: usize, content: &str, letters: &str) -> bool {
     let has_hash = |hash: u32| letters.chars().eq(pair(hash));
-    has_hash(hash(number, &normalize(content)))
-        || has_hash(hash(number, &strip_whitespace(content)))
+    let without_blanks = || content.chars().filter(|&c| !is_js_whitespace(c)).collect::<String>();
+    has_hash(hash(number, &normalize(content))) || has_hash(hash(number, &without_blanks()))
 }
 
 /// The hash of a line whose content is normalised already.
@@ -64,10 +64,6 @@ fn normalize(content: &str) -> Cow<'_, str> {
         return Cow::Borrowed(trimmed);
     }
     Cow::Owned(trimmed.chars().filter(|&c| c != '\r').collect())
-}
-
-fn strip_whitespace(content: &str) -> String {
-    content.chars().filter(|&c| !is_js_whitespace(c)).collect()
 }
 
 /// Whether the text has a letter or a number: Unicode's categories L and N.

@@ -47,12 +47,6 @@ impl Words {
         words.with_tools(&[])
     }
 
-    /// The words of a patch of a client without tools of restitch.
-    #[cfg(feature = "cli")]
-    pub(crate) fn of_patch() -> Self {
-        Self::of_arguments(&["patch"]).with_tools(&[])
-    }
-
     /// The words of a client's own edit tool with these arguments, without tools of restitch.
     #[cfg(feature = "cli")]
     pub(crate) fn of_client_tool(arguments: &[&str]) -> Self {

@@ -294,7 +294,7 @@ impl Guard {
         if is_retryable(code, outcome.report) {
             return;
         }
-        let cause = short_cause(outcome.message);
+        let cause = clip(outcome.message.lines().next().unwrap_or_default(), 120);
         let nearest = outcome.report.get("nearest").and_then(|all| all.get(0));
         let near = nearest.and_then(|lines| {
             Some((lines.get("start_line")?.as_u64()?, lines.get("end_line")?.as_u64()?))
@@ -426,12 +426,6 @@ fn suggest_alternative(call: &GuardedCall<'_>, failure: &Failure) -> Message {
         (2..=3, ..) => said!("Go another way: edit a smaller part, quoted from a fresh {READ_FILE}."),
         (..) => "Give up this edit: go on with another part of the task, or tell the user what blocks you.".into(),
     }
-}
-
-/// The first 120 characters of a message's first line.
-fn short_cause(message: &str) -> String {
-    let line = message.lines().next().unwrap_or_default();
-    clip(line, 120)
 }
 
 /// Adds to `out` every file that a report says was written, at any depth of the report.
