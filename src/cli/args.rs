@@ -11,7 +11,7 @@ use clap::{Arg, ArgMatches, Args, Parser, Subcommand};
 
 use super::OpenUrl;
 use super::init::clients::CLIENTS;
-use super::root::Root;
+use super::root::{Root, root_url};
 use crate::engine::SyntaxMode;
 use crate::store::{SyncMode, canonical};
 use crate::tools::Dialect;
@@ -201,14 +201,6 @@ impl Common {
     pub(crate) fn root_url(&self) -> Option<&str> {
         root_url(self.root())
     }
-}
-
-/// The root as text, if it is a URL such as `s3://…`.
-pub(crate) fn root_url(root: &Path) -> Option<&str> {
-    let text = root.to_str()?;
-    let (scheme, _) = text.split_once("://")?;
-    let is_scheme = !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    is_scheme.then_some(text)
 }
 
 /// Reads one of the names of an enum.

@@ -4,7 +4,6 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::args::root_url;
 use crate::store::{Worktree, canonical};
 
 /// The folder to work in, and how it was found.
@@ -41,6 +40,14 @@ impl fmt::Display for Root {
         }
         f.write_str("). Paths are relative to it, or absolute and below it.")
     }
+}
+
+/// The root as text, if it is a URL such as `s3://…`.
+pub(crate) fn root_url(root: &Path) -> Option<&str> {
+    let text = root.to_str()?;
+    let (scheme, _) = text.split_once("://")?;
+    let is_scheme = !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    is_scheme.then_some(text)
 }
 
 impl Root {

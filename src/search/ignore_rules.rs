@@ -13,14 +13,16 @@ use std::sync::{Arc, PoisonError, RwLock};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use super::walk::is_too_nested;
-
 /// The most bytes of an ignore file; a larger one is not read.
 pub(crate) const MAX_RULES_BYTES: u64 = 1 << 20;
 
 /// The most bytes of a rule; a longer one is dropped, since it matches no real path and takes
 /// seconds to parse.
 const MAX_RULE_LENGTH: usize = 4_096;
+
+/// How deep braces may be nested in a glob or a rule of an ignore file, which are compiled by
+/// recursion.
+pub(super) const MAX_GLOB_BRACES: usize = 8;
 
 /// The rules of all folders below one root. Those of each folder are read once.
 #[derive(Debug)]
@@ -142,6 +144,20 @@ impl FolderRules {
         }
         verdicts.into_iter().flatten().next().unwrap_or(false)
     }
+}
+
+/// Whether braces are nested deeper in this glob than [`MAX_GLOB_BRACES`]. Escaped ones and those in
+/// a class count, too, so the count is an upper bound.
+pub(super) fn is_too_nested(glob: &str) -> bool {
+    let mut depth = 0_usize;
+    glob.bytes().any(|byte| {
+        match byte {
+            b'{' => depth += 1,
+            b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth > MAX_GLOB_BRACES
+    })
 }
 
 /// Parses the text of an ignore file in `folder`; `None` if it has no rules.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::{WalkBuilder, WalkState};
 
-use super::ignore_rules::{IgnoreRules, PathKind};
+use super::ignore_rules::{IgnoreRules, MAX_GLOB_BRACES, PathKind, is_too_nested};
 use super::{ListReport, ListedFile, MAX_LISTED, Skipped};
 use crate::edit::message::{GLOB, PATH};
 use crate::edit::{EditCode, Refusal, WorkPath, said};
@@ -152,23 +152,6 @@ impl Scope {
 /// The most bytes of a glob. Longer ones can be too large to compile, which the library does not
 /// report but panics at.
 const MAX_GLOB_BYTES: usize = 1_000;
-/// How deep braces may be nested in a glob or a rule of an ignore file, which are compiled by
-/// recursion.
-const MAX_GLOB_BRACES: usize = 8;
-
-/// Whether braces are nested deeper in this glob than [`MAX_GLOB_BRACES`]. Escaped ones and those in
-/// a class count, too, so the count is an upper bound.
-pub(super) fn is_too_nested(glob: &str) -> bool {
-    let mut depth = 0_usize;
-    glob.bytes().any(|byte| {
-        match byte {
-            b'{' => depth += 1,
-            b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        depth > MAX_GLOB_BRACES
-    })
-}
 
 /// Compiles a glob; one without a `/` applies to file names in any folder.
 fn glob_matcher(glob: Option<&str>) -> Result<Option<GlobMatcher>, Refusal> {
