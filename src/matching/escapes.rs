@@ -94,7 +94,8 @@ impl Escapes {
             }
             // Where a serialiser escaped both as a whole, so are what looks like escapes of the text.
             let is_serialised = |text: &str| escape(&Self::ALL.unescape(text)) == text;
-            let shows_all = signs.new.written.contains(&'"') && !signs.new.bare.contains(&'"');
+            let shows_all =
+                QUOTES.iter().any(|c| signs.new.written.contains(c) && !signs.new.bare.contains(c));
             if self == Self::ALL
                 && shows_all
                 && old.contains("\\\\")
@@ -372,27 +373,38 @@ fn has_written_quote(language: Option<&'static Language>, text: &str) -> bool {
     })
 }
 
-/// Whether `text`, at a place of the file, has an entity or a Unicode escape for a mark of code outside of
-/// literals and comments, and the file has none.
+/// Whether `text`, at a place of the file, has an entity, a Unicode escape or a typographic character for a
+/// mark of code outside of literals and comments, and the file has none.
 pub(super) fn has_written_mark(file: &SourceFile<'_>, place: &Range<usize>, text: &str) -> bool {
-    const MARKS: [(&str, char); 6] = [
+    const MARKS: [(&str, char); 11] = [
         ("&lt;", '<'),
         ("&gt;", '>'),
         ("&amp;", '&'),
         ("&quot;", '"'),
         ("\\u003", '\0'),
         ("\\u002", '\0'),
+        ("“", '\0'),
+        ("”", '\0'),
+        ("‘", '\0'),
+        ("’", '\0'),
+        ("\u{a0}", '\0'),
     ];
     const MARKUP: &str = "html xml vue svelte php css";
-    let is_code = |language: &&Language| language.is_lexed() && !is_among(MARKUP, language.name);
-    let language = file.language.filter(is_code);
+    let Some(language) = file.language.filter(|language| language.is_code()) else { return false };
+    let may_be_markup = || {
+        !language.is_lexed()
+            || is_among(MARKUP, language.name)
+            || may_be_markup(language, file.text)
+    };
     // What the text has bare as well, it may have on purpose.
     let is_bare = |mark: &str, c: char| text.replace(mark, "").contains(c);
-    let mut marks = MARKS
-        .iter()
-        .filter(|(mark, c)| text.contains(mark) && !is_bare(mark, *c) && !file.text.contains(mark));
-    let Some(language) = language.filter(|_| marks.clone().next().is_some()) else { return false };
-    if may_be_markup(language, file.text) {
+    let mut marks = MARKS.iter().filter(|(mark, c)| {
+        text.contains(mark)
+            && !is_bare(mark, *c)
+            && !file.text.contains(mark)
+            && (mark.starts_with('\\') || !may_be_markup())
+    });
+    if marks.clone().next().is_none() {
         return false;
     }
     let after = [&file.text[..place.start], text, &file.text[place.end..]].concat();
@@ -423,8 +435,11 @@ impl EscapeReview {
             Self::Fine => {}
             Self::Proven(unescaped) => {
                 *text = unescaped;
-                explanation.rewrites.push(Rewrite::UnescapeNew);
+                if explanation.rewrites.last() != Some(&Rewrite::UnescapeNew) {
+                    explanation.rewrites.push(Rewrite::UnescapeNew);
+                }
             }
+            Self::Suspicious if explanation.warnings.iter().any(|it| it == ESCAPES_WARNING) => {}
             Self::Suspicious => explanation.warnings.push(ESCAPES_WARNING.to_owned()),
         }
     }
@@ -441,9 +456,22 @@ pub(super) fn review_escapes(
         return EscapeReview::Fine;
     }
     // The text around the place is lexed with it.
-    if budget::spend(file.text.len() / 2).is_err() || has_written_mark(file, place, new) {
+    if budget::spend(file.text.len() / 2).is_err() {
         return EscapeReview::Suspicious;
     }
+    match review_in_language(file, place, old, new) {
+        EscapeReview::Fine if has_written_mark(file, place, new) => EscapeReview::Suspicious,
+        review => review,
+    }
+}
+
+/// Reviews the escapes of `new` as its language has them.
+fn review_in_language(
+    file: &SourceFile<'_>,
+    place: &Range<usize>,
+    old: &str,
+    new: &str,
+) -> EscapeReview {
     let Some(language) = file.language.filter(|l| forbids_escapes(l)) else {
         let has_new = |check: fn(Option<&'static Language>, &str) -> bool| {
             check(file.language, new) && !check(file.language, file.text)
@@ -552,13 +580,22 @@ fn splits_text(language: &Language, undone: &str, new: &str) -> bool {
         let Some(next) = text[at..].find("\\n").map(|next| at + next) else { break };
         match language.lex(&text).kind_at(next) {
             TokenKind::Literal => at = next + 2,
-            // No line ends with a blank, but a sentence may go on behind one.
-            _ if text[..next].ends_with(' ') => return true,
+            // A sentence may go on behind a blank.
+            TokenKind::Comment if text[..next].ends_with(' ') => return true,
+            _ if opens_quote(&text[..next]) => return true,
             _ => text.replace_range(next..next + 2, "\n"),
         }
     }
     let plain = |text: &str| text.replace("\\t", "\t");
     !text[at..].contains("\\n") && plain(&text) != plain(undone)
+}
+
+/// Whether a quotation that is not one of code, because its marks are typographic or encoded, is open at the
+/// end of a text, in its last line.
+fn opens_quote(text: &str) -> bool {
+    let line = text.rsplit('\n').next().unwrap_or_default();
+    let count = |mark: &str| line.matches(mark).count();
+    count("“") > count("”") || count("&quot;") % 2 == 1
 }
 
 /// The text with one level of escaping more, in the form that most serialisers write.

@@ -13,6 +13,7 @@ use memchr::memmem::{self, Finder};
 use super::costs::PLAIN_SHARE;
 use super::fold::is_word_char;
 use super::indent::{TAB_WIDTH, columns, depth, unindented};
+use super::shape::is_among;
 use super::source_file::SourceFile;
 use super::weigh::letters;
 use super::{Explained, Verdict, escapes, indent_of, made, placeholder, reading, refuse};
@@ -85,18 +86,21 @@ fn choose(
     ranges: Vec<Range<usize>>,
     finder: Option<&Finder<'_>>,
 ) -> Result<Vec<Range<usize>>, Refusal> {
+    let number = |range: &Range<usize>| file.snapshot.lines().number_at(range.start);
+    if let Some(twin) = whole_twin(request, file, &ranges) {
+        let both = [number(&ranges[0]), twin];
+        if request.expected != Expected::default() || nearest_to_line(request, &both) != Some(0) {
+            return Err(refuse::wrong_count(request, &both, false));
+        }
+    }
     let Expected::Exactly(count) = request.expected else { return Ok(ranges) };
     let overlaps = |finder: &Finder<'_>| {
         ranges.iter().any(|range| overlapping(file.text, range, finder).next().is_some())
     };
     let is_overlapped = finder.is_some_and(overlaps);
     let is_sure = count.get() == ranges.len() && !is_overlapped;
-    let number = |range: &Range<usize>| file.snapshot.lines().number_at(range.start);
     if is_sure && request.near_line.is_none() {
-        return match whole_twin(request, file, &ranges) {
-            Some(twin) => Err(refuse::wrong_count(request, &[number(&ranges[0]), twin], false)),
-            None => Ok(ranges),
-        };
+        return Ok(ranges);
     }
     let lines: Vec<usize> = ranges.iter().map(number).collect();
     if count.get() == 1
@@ -442,7 +446,8 @@ pub(super) fn added_blank_line_warning(old: &str, new: &str) -> Option<&'static 
 }
 
 /// The tags around the arguments of a call.
-const CALL_TAGS: [&str; 5] = ["<new_str", "</new_str", "</old_str", "</parameter", "</invoke"];
+const CALL_TAGS: [&str; 6] =
+    ["<new_str", "</new_str", "</old_str", "</parameter", "</invoke", "<![CDATA["];
 
 /// The warning about what wraps a text or a call, and `new_str` has and neither `old_str` nor the file.
 pub(super) fn wrapper_warning(file: &SourceFile<'_>, old: &str, new: &str) -> Option<&'static str> {
@@ -456,10 +461,25 @@ pub(super) fn wrapper_warning(file: &SourceFile<'_>, old: &str, new: &str) -> Op
     let has_conflict = |text: &str| {
         text.lines().any(|line| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> "))
     };
+    // What is in the quotes begins with the line that the call keeps.
+    let first = old.trim().lines().next();
+    let is_quoted = escapes::QUOTES.iter().any(|&quote| {
+        let inside = new.trim().strip_prefix(quote).and_then(|text| text.strip_suffix(quote));
+        inside.is_some_and(|inside| inside.trim().lines().next() == first)
+    });
+    // No line of code begins with a plus at the margin, but for what the language gives a meaning.
+    let has_plus = |text: &str| text.lines().any(|line| line.starts_with('+'));
+    let is_added = file.language.is_some_and(|l| l.is_code() && !is_among("diff yaml", l.name))
+        && has_plus(new)
+        && ![old, file.text].into_iter().any(has_plus);
     if has_fence {
         Some("the new text holds a code fence, which was written as it is")
     } else if CALL_TAGS.iter().any(|tag| ends_in(tag)) {
         Some("the new text begins or ends with a tag of the call, which was written as it is")
+    } else if is_added {
+        Some("lines of the new text begin with + as in a diff, which was written as it is")
+    } else if is_quoted {
+        Some("the new text as a whole is in quotes, which were written as they are")
     } else if has_conflict(new) && !has_conflict(old) {
         Some(
             "the new text holds the markers of a merge conflict or of a search/replace block, which were written as they are",

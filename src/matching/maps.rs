@@ -61,6 +61,7 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
     let mut out = Vec::new();
     for rule in rules.iter().map(Some).chain(rules.is_empty().then_some(None)) {
         let (indents, is_guess) = lines.mapped(rule);
+        let is_guess = is_guess || lines.takes_from_file(&indents);
         let how = "new lines re-indented like the lines of the old text";
         out.push(map(how, &|_| Frame::Call, &indents, is_guess));
     }
@@ -105,7 +106,7 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
     let is_mixed = |indent: &str| indent.contains(" \t");
     let has_mixed = lines.pairs.iter().any(|pair| is_mixed(pair.sent) || is_mixed(pair.there));
     for map in out.iter_mut().filter(|_| !has_mixed) {
-        map.is_guess |= map.indents.iter().any(|indent| is_mixed(indent));
+        map.is_guess |= lines.full().any(|line| is_mixed(&map.indents[line.at]));
     }
     out
 }
@@ -368,6 +369,20 @@ impl<'p> Lines<'p> {
         }
         is_guess |= !self.keeps_levels(&indents) || self.moves_everything();
         (indents, is_guess)
+    }
+
+    /// Whether the indentation takes lines that the call keeps from where `new_str` and the file have them,
+    /// and only the first line, which may have lost its own, says that this is meant.
+    fn takes_from_file(&self, indents: &[String]) -> bool {
+        let is_taken = |line: &NewLine<'p>| {
+            let pair = line.pair.filter(|pair| self.call.fate(pair.old) != Fate::Changed);
+            line.says == Some(Frame::File) && pair.is_some_and(|it| it.there != indents[line.at])
+        };
+        let mut full = self.full();
+        let says = |line: &NewLine<'p>| line.says == Some(Frame::Call);
+        full.next().is_some_and(|first| says(first) && first.pair.is_some())
+            && full.clone().any(is_taken)
+            && !full.any(says)
     }
 
     /// Whether a rule would change new lines that stay as they were sent, and of those beside them that both

@@ -30,7 +30,8 @@ pub(super) fn is_placeholder(line: &str) -> bool {
     let inner = ["*/}", "*/", "-->"].iter().fold(inner, |inner, end| inner.trim_end_matches(end));
     let inner = inner.trim().trim_matches(|c| "()[]<>{}".contains(c)).trim();
     let has_dots = starts_with_dots(inner) || inner.ends_with('…') || inner.ends_with("...");
-    if line.len() > 120 || !has_dots && comment.is_none() {
+    let is_aside = || comment.is_some() || line.starts_with('(') && line.ends_with(')');
+    if line.len() > 120 || !has_dots && !is_aside() {
         return false;
     }
     let is_filler = |c: char| c == '.' || c == '…' || c.is_whitespace();

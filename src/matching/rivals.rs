@@ -51,7 +51,9 @@ pub(super) fn fears(best: &Explanation, faint: &Explanation) -> bool {
     let has_blanks = |e: &Explanation| e.differences.contains(&Difference::BlankLines);
     let has_grown = !faint.has_other_text
         && (faint.as_quoted >= best.as_quoted || has_blanks(best) && !has_blanks(faint));
+    // Where both have other text than was quoted, neither is the one because of it.
     best.needs_unseen
+        || best.has_other_text && faint.as_quoted >= best.as_quoted
         || faint.cost < best.cost && faint.as_quoted > best.as_quoted
         || has_grown
         || is_numbered(best, faint)

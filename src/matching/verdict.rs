@@ -135,6 +135,9 @@ struct Trial<'a, 't> {
 /// The most rivals that are checked for a broken structure; of more, the number alone refuses the call.
 const MAX_VETOED: usize = 16;
 
+/// How a result that is a guess reads the call.
+const A_GUESS: &str = "a guess that nothing in the call confirms";
+
 /// A place that is not as it was quoted and farther from `near_line` than this is not chosen by it.
 const FAR: usize = 50;
 
@@ -321,13 +324,12 @@ impl Trial<'_, '_> {
         for explanation in std::iter::once(&best).chain(&others) {
             let splices: Vec<Splice> = explanation.splice.iter().cloned().collect();
             let how = match explanation.how.as_str() {
-                _ if is_alone => "a guess that nothing in the call confirms",
+                _ if is_alone => A_GUESS,
                 "" => "lines as the file writes them",
                 how => how,
             };
-            let after = Snapshot::from_text(apply_splices(self.file.text, &splices));
             let diff = match self.changes(explanation) {
-                true => short_diff(self.file.snapshot, &splices, &after),
+                true => self.short_diff(&splices),
                 false => "(the file stays as it is)".to_owned(),
             };
             refusal.outcomes.push(OutcomeDiff { how: how.to_owned(), diff });
@@ -378,10 +380,7 @@ impl Trial<'_, '_> {
             Expected::All => true,
             Expected::Exactly(expected) => expected.get() == count,
         };
-        let breaks = || {
-            let Reading { old, new, .. } = &*all[0].reading;
-            veto::breaks_structure(self.file, &splices, old, new)
-        };
+        let breaks = || veto::breaks_structure(self.file, &splices, &all[0].reading);
         if !is_clear || overlap || !fits || !all.iter().all(is_plain) || breaks() {
             let is_overlap = !overlapping.is_empty();
             lines.extend(overlapping);
@@ -396,7 +395,20 @@ impl Trial<'_, '_> {
         }
         let differences = all.iter().flat_map(|e| e.differences.iter().copied()).collect();
         let whole = Explanation { differences, ..all[0].clone() };
-        Verdict::One(self.explained(&whole, splices))
+        let diff = self.short_diff(&splices);
+        let explained = self.explained(&whole, splices);
+        if !explained.is_guess {
+            return Verdict::One(explained);
+        }
+        let mut refusal = refuse::ambiguous(lines[0], laxest(&whole), 0);
+        refusal.outcomes.push(OutcomeDiff { how: A_GUESS.to_owned(), diff });
+        Verdict::Ambiguous { outcomes: vec![explained], refusal }
+    }
+
+    /// The difference that splices make in the file.
+    fn short_diff(&self, splices: &[Splice]) -> String {
+        let after = Snapshot::from_text(apply_splices(self.file.text, splices));
+        short_diff(self.file.snapshot, splices, &after)
     }
 
     fn is_made_around(&self, explanation: &Explanation) -> bool {
@@ -477,11 +489,10 @@ impl Trial<'_, '_> {
 
     /// Whether an explanation breaks brackets, literals or indentation that file and call had whole.
     fn breaks(&self, explanation: &Explanation) -> bool {
-        let Reading { old, new, .. } = &*explanation.reading;
         let splices = explanation.splice.as_slice();
         !splices.is_empty()
             && budget::spend(self.file.text.len() / 2).is_ok()
-            && veto::breaks_structure(self.file, splices, old, new)
+            && veto::breaks_structure(self.file, splices, &explanation.reading)
     }
 
     /// The edit of an explanation: rung and rewrites are read off its differences.
@@ -502,19 +513,26 @@ impl Trial<'_, '_> {
         out.rewrites = differences.iter().map(|difference| difference.rewrite()).collect();
         out.rewrites.dedup();
         let mut is_guess = false;
-        if let [Splice { range, text }] = &mut splices[..] {
+        // The same text at other places is the same there.
+        let mut reviewed: HashMap<String, String> = HashMap::new();
+        for Splice { range, text } in &mut splices {
+            if let Some(same) = reviewed.get(text) {
+                text.clone_from(same);
+                continue;
+            }
+            let sent = text.clone();
             match escapes::review_escapes(self.file, range, &explanation.reading.old, text) {
                 // Only what was sent exactly is written although it looks odd in its language.
                 EscapeReview::Suspicious if self.file.language.is_some() => is_guess = true,
                 review => {
-                    let count = text.lines().count();
                     review.settle(text, &mut out);
                     // Lines that come out of an escape are not indented for the place.
-                    is_guess = differences.contains(&Difference::Indentation)
-                        && text.lines().count() > count
+                    is_guess |= differences.contains(&Difference::Indentation)
+                        && text.lines().count() > sent.lines().count()
                         || escapes::has_written_mark(self.file, range, text);
                 }
             }
+            reviewed.insert(sent, text.clone());
         }
         let Reading { old, new, .. } = &*explanation.reading;
         // Only what was sent exactly is written with what wraps it.

@@ -441,24 +441,38 @@ impl<'p> Writer<'p> {
         if below == Status::Deleted {
             self.blank_above += gap.len();
         }
-        for (n, &new_at) in inserts.iter().enumerate() {
+        let mut lacking = None;
+        for new_at in inserts {
             let mut line = self.new_line(new_at);
-            let is_deeper = |&below: &usize| {
-                indent_of(call.new[below]).len() > indent_of(call.new[new_at]).len()
-            };
             let (ending, mark) = self.deleted.pop_front().unwrap_or((LineEnding::None, None));
-            let may_take =
-                |line: &str| !line.ends_with([',', ';', '}']) && !statement_continues(line);
-            let opens = inserts.get(n + 1).is_some_and(is_deeper);
-            if let Some(mark) = mark.filter(|_| !opens && may_take(line.trim_end())) {
-                self.used.marks_as_sent = true;
-                if !self.choice.marks_as_sent {
-                    line.insert(line.trim_end().len(), mark);
-                }
+            lacking = mark.or(lacking);
+            // In brackets, the statement goes on, and ends below.
+            if self.may_end(new_at) {
+                self.add_closing_mark(&mut line, lacking.take());
+            } else if !line.trim_end().ends_with(['(', '[', ',']) {
+                lacking = None;
             }
             self.out.push((line, ending));
         }
         self.out.append(&mut gap_lines);
+    }
+
+    /// Whether a closing mark may be due at the end of line `new_at` of `new_str`.
+    fn may_end(&self, new_at: usize) -> bool {
+        let new = &self.input.call.new;
+        let line = new[new_at].trim_end();
+        let opens = new.get(new_at + 1).is_some_and(|b| indent_of(b).len() > indent_of(line).len());
+        !opens && !line.ends_with([',', ';', '}']) && !statement_continues(line)
+    }
+
+    /// Adds the closing mark that the call lacks where the file has it, unless this choice takes marks as
+    /// they were sent.
+    fn add_closing_mark(&mut self, line: &mut String, mark: Option<char>) {
+        let Some(mark) = mark else { return };
+        self.used.marks_as_sent = true;
+        if !self.choice.marks_as_sent {
+            line.insert(line.trim_end().len(), mark);
+        }
     }
 
     /// The file's form of line `new_at` of `new_str`, if the call moves that line here from elsewhere in
@@ -537,7 +551,15 @@ impl<'p> Writer<'p> {
                 if self.choice.marks_as_sent { sent } else { text }
             }
             // Lines with nothing in common, or too long to be merged by tokens, are written as sent.
-            None => new.to_owned(),
+            None => {
+                let lacks = differences[link_at] == Some(Difference::Punctuation)
+                    && closing_mark(old).is_none()
+                    && self.may_end(new_at);
+                let mark = closing_mark(there).filter(|mark| lacks && *mark == ';');
+                let mut text = new.to_owned();
+                self.add_closing_mark(&mut text, mark);
+                text
+            }
         };
         format!("{head}{text}{end}")
     }

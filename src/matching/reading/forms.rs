@@ -91,7 +91,8 @@ impl Signs {
         let is_right =
             |c: &char| !old.bare.contains(c) && new.bare.contains(c) && !new.written.contains(c);
         let mut quotes = old.written.iter().filter(|c| **c != '\n' && is_right(c));
-        let has_break = old.written.contains(&'\n') && is_right(&'\n');
+        let has_quote = || old.written.iter().any(|c| !"\n\t\\".contains(*c) && has_both(*c));
+        let has_break = old.written.contains(&'\n') && is_right(&'\n') && !has_quote();
         has_both('\\')
             && match quotes.next() {
                 Some(_) => undoes_backslashes || has_both('\n'),

@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use super::wrappers::strip_context_markers;
 use super::{Form, Undone, depth};
 
 /// What a view puts in front of each line.
@@ -68,7 +69,8 @@ pub(super) fn undo<'o>(old: &'o str, is_padded: bool) -> Option<Undone<'o>> {
     if is_padded && !may_be_padded {
         return None;
     }
-    let is_numbered = |rest: &&str| rest.trim().is_empty() || parse_line_number(rest).is_some();
+    let is_like = |rest: &str| parse_line_number(rest).is_some_and(|(own, ..)| own == style);
+    let is_numbered = |rest: &&str| rest.trim().is_empty() || is_like(rest);
     let has_own_numbers = rests.iter().all(is_numbered);
     let has_bare = lines.iter().enumerate().any(|(at, line)| is_bare(at, line));
     let padding = if is_padded { " " } else { "" };
@@ -90,6 +92,7 @@ pub(super) fn undo<'o>(old: &'o str, is_padded: bool) -> Option<Undone<'o>> {
     let depths: HashSet<usize> = full.map(|line| depth(line)).collect();
     let width = lines[0].chars().count() - text[0].chars().count();
     let text = text.join("\n");
+    let kept = text.clone();
     let undo_new = move |new: &str| {
         // All of its lines may have numbers of another style, if they begin with the same one.
         let number = |line: &str| parse_line_number(line).map(|(style, number, _)| (style, number));
@@ -98,7 +101,8 @@ pub(super) fn undo<'o>(old: &'o str, is_padded: bool) -> Option<Undone<'o>> {
             && new.lines().next().and_then(number).is_some_and(|(_, number)| number == first)
             && let Some(undone) = undo(new, false)
         {
-            return vec![Form::usual(undone.text), Form::usual(new.to_owned())];
+            let text = as_deep_as(&kept, undone.text);
+            return vec![Form::usual(text), Form::usual(new.to_owned())];
         }
         let (mut all, mut sure, mut above, mut is_unclear) = (Vec::new(), Vec::new(), None, false);
         let has_number = |line: &str| parse_line_number(line).is_some() || line.trim().is_empty();
@@ -133,7 +137,10 @@ pub(super) fn undo<'o>(old: &'o str, is_padded: bool) -> Option<Undone<'o>> {
             all.push(undone);
             sure.push(if is_own { line } else { undone });
         }
-        let mut forms = vec![Form::usual(all.join("\n")), Form::usual(sure.join("\n"))];
+        let [all, sure] = [all, sure].map(|lines| as_deep_as(&kept, lines.join("\n")));
+        // Below the numbers of the view are others, which the text does not have.
+        is_unclear |= !has_own_numbers && all != new && undo(&all, false).is_some();
+        let mut forms = vec![Form::usual(all), Form::usual(sure)];
         // Where the text does not begin with a number, others may belong to it.
         let first = new.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         forms.extend(parse_line_number(first).is_none().then(|| Form::as_sent(new)));
@@ -141,6 +148,15 @@ pub(super) fn undo<'o>(old: &'o str, is_padded: bool) -> Option<Undone<'o>> {
         forms
     };
     Some(Undone { text, undo_new: Box::new(undo_new) })
+}
+
+/// `new` without a blank before each of its lines, if they are those of `old` only then: the view of the
+/// one has a blank behind the numbers, and that of the other has none.
+fn as_deep_as(old: &str, new: String) -> String {
+    let old: HashSet<&str> = old.split('\n').filter(|line| !line.trim().is_empty()).collect();
+    let shared = |text: &str| text.split('\n').filter(|line| old.contains(line)).count();
+    let unpadded = strip_context_markers(&new).filter(|text| shared(text) > shared(&new));
+    unpadded.unwrap_or(new)
 }
 
 /// The number that is all of a line, without the mark of a view.

@@ -120,7 +120,10 @@ impl Draft {
             let [is_spoiled, is_right] = shared(sent, &old, &form.text);
             let undone = undo_new(&form.text);
             if is_right && !is_spoiled {
-                let is_guess = undone.iter().any(|form| form.is_guess);
+                // A line that stays shows what backslashes there are.
+                let shows = |line: &str| line.contains('\\') && old.contains(line.trim());
+                let is_guess =
+                    undone.iter().any(|form| form.is_guess) && !form.text.lines().any(shows);
                 return vec![Form { is_guess, ..form.clone() }];
             }
             let add = |more: Form| Form {

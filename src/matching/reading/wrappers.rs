@@ -73,7 +73,7 @@ fn strip_plus<'l>(lines: impl Iterator<Item = &'l str>) -> String {
 }
 
 /// Removes the space before each line; `None` if a line has none.
-fn strip_context_markers(text: &str) -> Option<String> {
+pub(super) fn strip_context_markers(text: &str) -> Option<String> {
     let lines = text.split('\n').map(|line| match line {
         "" => Some(line),
         line => line.strip_prefix(' '),

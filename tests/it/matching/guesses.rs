@@ -1,6 +1,7 @@
 //! What the call does not show is a guess, and refused; beside each guess, a call that shows it.
 
 use restitch::EditRequest;
+use restitch::edit::Expected;
 
 use super::apply;
 use super::forbidden::{REFUSED, calls};
@@ -123,6 +124,9 @@ fn a_mark_that_the_call_lacks_may_be_due_in_a_new_line() {
     let file = "function f(a) {\n    if (!a) {\n        throw new Error('empty');\n    }\n    let b = a[0];\n}\n";
     calls! {
         "a.js": file, "    if (!a) {\n        throw new Error('empty')\n    }\n    let b = a[0]", "    if (!a) {\n        return null\n    }\n    let b = a[0]" => REFUSED;
+        "a.rs": "fn f() {\n    one();\n    two(a);\n    three(b);\n}\n", "    two(a)\n", "    return\n" => REFUSED;
+        // It is due where the statement ends.
+        "a.rs": "fn f() {\n    one();\n    two(a);\n    three(b);\n    four();\n}\n", "two(a)\nthree(b)\nfour()", "let q = vec![\n    1,\n    2,\n]\nfour()" => REFUSED;
         // What is like the old line is a change of it.
         "a.php": "<?php\n$x = 1;\nsend($x);\nend($x);\n", "$x = 1\nsend($x)\nend($x)", "$x = 1\nlog('b')\nend($x)" => "<?php\n$x = 1;\nlog('b');\nend($x);\n";
         // A new line that opens something takes none.
@@ -306,6 +310,12 @@ fn what_looks_like_a_line_number_may_be_the_lines_own() {
         // A gutter of blanks, where a line behind it is as deep as others.
         "a.py": "def f():\n    a = 1\n    return a\n", "2:     a = 1\n3:     return a", "2:     a = 1\n       b = 2\n3:     return a" => "def f():\n    a = 1\n    b = 2\n    return a\n";
         "a.ml": cases, "2 |   | A -> 1", "2 |   | A -> 1\n3 |   | C -> 3" => "let f = function\n  | A -> 1\n  | C -> 3\n  | B -> 2\n";
+        // Lines with numbers of another kind are behind the gutter, and so are others.
+        "m.py": names, "9→    200: ok,\n10→    404: no,", "9→    200: ok,\n10→    # more\n11→    404: no," => "M = {\n    200: ok,\n    # more\n    404: no,\n}\n";
+        // A view with a blank behind the number, and one without.
+        "m.py": names, "1:M = {\n2:    200: ok,", "1: M = {\n2:     201: made," => "M = {\n    201: made,\n    404: no,\n}\n";
+        "f.py": "def f():\n    a = 1\n    return a\n", "2\t    a = 1\n3\t    return a", "2 |     a = 2\n3 |     return a" => "def f():\n    a = 2\n    return a\n";
+        "f.py": "def f():\n    a = 1\n    return a\n", "2\t    a = 1\n3\t    return a", "2\t2\t    a = 2\n3\t3\t    return a" => REFUSED;
         "m.py": names, "1: M = {\n2:     200: ok,", "1: M = {\n2:     200: ok,\n    301: moved," => REFUSED;
         "m.py": names, "1: M = {\n2:     200: ok,", "1: M = {\n2:     200: ok,\n3:     301: moved," => "M = {\n    200: ok,\n    301: moved,\n    404: no,\n}\n";
     }
@@ -471,6 +481,13 @@ fn what_only_new_str_has_spoiled_is_not_written_beside_a_mistake() {
         "a.js": "function f(a) {\n  const x = g(a);\n  h(x);\n  return x;\n}\n", "2\t  const x = g(a);\n3\t  h(x);", "  const x = g(a);\n  h(x, 1);\n```" => REFUSED;
         "a.js": "function f(a) {\n  const x = g(a);\n  h(x);\n  return x;\n}\n", "const x = g(a);\nh(x);", "const x = g(a);\nh(x, 1);\n</new_str>" => REFUSED;
         "a.js": "function f(a) {\n  const x = g(a);\n  h(x);\n  return x;\n}\n", "const x = g(a);\nh(x);", "const x = g(a);\nh(x, 1);\n>>>>>>> REPLACE" => REFUSED;
+        "a.js": "function f(a) {\n  const x = g(a);\n  h(x);\n  return x;\n}\n", "const x = g(a);\nh(x);", "<![CDATA[const x = g(a);\nh(x, 1);]]>" => REFUSED;
+        "a.js": "function f(a) {\n  const x = g(a);\n  h(x);\n  return x;\n}\n", "const x = g(a);\nh(x);", "`const x = g(a);\nh(x, 1);`" => REFUSED;
+        "a.js": "function f(a) {\n  const x = g(a);\n  h(x);\n  return x;\n}\n", "const x = g(a);\nh(x);", "const x = g(a);\n+h(x, 1);" => REFUSED;
+        "a.js": "function f(a) {\n  const x = g(a);\n  h(x);\n  return x;\n}\n", "const x = g(a);\nh(x);", "const x = g(a);\nh(x, “1”);" => REFUSED;
+        "a.js": "function f(a) {\n  const x = g(a);\n  h(x);\n  return x;\n}\n", "const x = g(a);\nh(x);", "const x = g(a);\nh(x, '“1”');" => "function f(a) {\n  const x = g(a);\n  h(x, '“1”');\n  return x;\n}\n";
+        "a.js": "function f(a) {\n  const x = g(a);\n  h(x);\n  return x;\n}\n", "const x = g(a);\nh(x);", "const x = g(a);\n(rest unchanged)" => REFUSED;
+        "a.rb": "def f(a)\n  x = g(a)\n  x\nend\n", "x = g(a)\nx", "x = g(a)\nx if a \\u003c 1" => REFUSED;
         // Keys may be numbers.
         "a.js": "const m = {\n  a: \"x\",\n  b: \"y\",\n};\n", "2\t  a: \"x\",\n3\t  b: \"y\",", "  1: \"one\",\n  2: \"two\"," => "const m = {\n  1: \"one\",\n  2: \"two\",\n};\n";
         // A line without a number is behind a gutter of blanks only if all such lines are.
@@ -531,4 +548,86 @@ fn a_call_that_is_sent_again_adds_nothing_in_other_line_endings() {
     assert!(apply(&once, &call).is_err(), "{once:?}");
     let call = EditRequest::new("a==2\n", "a==2\nlong-name==1\n").for_path("r.txt");
     assert!(apply("a==2\nlong-name==1", &call).is_err());
+}
+
+/// A comment that was quoted with other words says as little of the place without it as of the place with it.
+#[test]
+fn a_place_without_the_quoted_comment_is_not_the_one() {
+    let go = "package x\n\nfunc A() {\n\ta := path(\"unix\")\n\tone(a)\n}\n\n// They are verified before the actual dial.\nfunc B() {\n\ta := path(\"unix\")\n\ttwo(a)\n}\n";
+    let ini = "[a]\nhost = localhost\nport = 5432\n\n# Where replicas are to be found.\n[b]\nhost = localhost\nport = 5432\n";
+    calls! {
+        "a.go": go, "// They are verified before dialing\n\ta := path(\"unix\")", "// They are verified before dialing\n\ta := path(\"tcp\")" => REFUSED;
+        "a.ini": ini, "# Where to find replicas.\nhost = localhost\nport = 5432", "# Where to find replicas.\nhost = db2\nport = 5432" => REFUSED;
+        "a.go": "package x\n\n// They are verified before the actual dial.\nfunc B() {\n\ta := path(\"unix\")\n\ttwo(a)\n}\n", "\t// Dials.\n\ta := path(\"unix\")\n\ttwo(a)\n}", "\t// Dials.\n\ta := path(\"tcp\")\n\ttwo(a)\n}" => "package x\n\n// They are verified before the actual dial.\nfunc B() {\n\ta := path(\"tcp\")\n\ttwo(a)\n}\n";
+    }
+}
+
+#[test]
+fn what_is_a_guess_at_one_place_is_one_at_all() {
+    let rust = "fn f() {\n    let a = 1;\n    go(a);\n}\nfn g() {\n    let a = 1;\n    go(a);\n}\n";
+    let python = "def f():\n    a = 1\n    go(a)\ndef g():\n    a = 1\n    go(a)\n";
+    for (path, file, end) in [("a.rs", rust, ";"), ("a.py", python, "")] {
+        let call = |new: &str| {
+            let [old, new] = ["go(a)", new].map(|text| format!("  a = 1{end}\n  {text}{end}"));
+            let [old, new] = [old, new].map(|text| match path {
+                "a.rs" => text.replacen("  a", "  let a", 1),
+                _ => text,
+            });
+            EditRequest::new(old, new).expecting(Expected::All).for_path(path)
+        };
+        for guess in ["stop(&amp;a)", "stop(“a”)", "stop(a)\n</new_str>"] {
+            assert!(apply(file, &call(guess)).is_err(), "{path}: {guess}");
+        }
+        let (after, _) = apply(file, &call("stop(a)")).expect("nothing is unclear");
+        assert_eq!(after, file.replace("go(a)", "stop(a)"));
+    }
+}
+
+/// A part of a word that also is a line elsewhere: only the number of a line tells which is meant.
+#[test]
+fn an_occurrence_inside_a_word_is_not_surer_than_a_whole_one() {
+    let file = "def a():\n    if x:\n        n = 1\n\ndef b():\n  if x:\n      n = 10\n";
+    let call = || EditRequest::new("  if x:\n      n = 1", "  if x:\n      n = 2").for_path("a.py");
+    for call in [call(), call().near_line(2), call().expecting(Expected::All)] {
+        assert!(apply(file, &call).is_err(), "{call:?}");
+    }
+    let (after, _) = apply(file, &call().near_line(7)).expect("it is named");
+    assert!(after.ends_with("n = 20\n"), "{after}");
+}
+
+#[test]
+fn a_break_is_not_undone_inside_a_quotation_of_any_kind() {
+    let python = "def f(s):\n    a = g(s)  # a 5\" pipe\n    return a\n";
+    calls! {
+        "a.py": "def f():\n    go(a)\n", "\tgo(a)", "\tlog(“x\\n y”)" => REFUSED;
+        // A quote that nothing closes comes before those of a text.
+        "a.py": python, "    a = g(s)  # a 5\" pipe\\n    return a", "    a = g(s)  # a 5\" pipe\\n    log(\"x {}\\n\", a)\\n    return a" => REFUSED;
+        "a.js": "function f(s) {\n  const q = s.split(/\"/);\n  return q;\n}\n", "  const q = s.split(/\"/);\\n  return q;", "  const q = s.split(/\"/);\\n  log(\"x {}\\n\", q);\\n  return q;" => REFUSED;
+        // A blank ends a line of code as it ends another.
+        "a.c": "void f() {\n    x = y &&\n        z;\n}\n", "    x = y &&\n        z;", "    x = y && \\n        w &&\\n        z;" => "void f() {\n    x = y && \n        w &&\n        z;\n}\n";
+        // An entity beside it is another matter.
+        "a.rs": "fn f() {\n    let a = 1;\n}\n", "    let a = 1;", "    let a = 1;\\n    let b = &amp;a;" => "fn f() {\n    let a = 1;\n    let b = &amp;a;\n}\n";
+    }
+}
+
+#[test]
+fn what_shows_that_backslashes_are_right_is_not_a_guess() {
+    calls! {
+        // A line that stays.
+        "a.c": "int f(int c) {\n  if (c == '\\\\') {\n    go(c);\n  }\n}\n", "  if (c == '\\\\\\\\') {\\n    go(c);\\n  }", "  if (c == '\\\\') {\n    stop(c);\n  }" => "int f(int c) {\n  if (c == '\\\\') {\n    stop(c);\n  }\n}\n";
+        // The quotes of both.
+        "a.py": "def f():\n    x = re.compile(r\"a\\\\d\")\n    y = \"q\"\n", "    x = re.compile(r\\\"a\\\\\\\\d\\\")\\n    y = \\\"q\\\"", "    x = re.compile(r\\\"b\\\\\\\\d\\\")\n    y = \\\"q\\\"" => "def f():\n    x = re.compile(r\"b\\\\d\")\n    y = \"q\"\n";
+        "a.py": "def f():\n    print('x')\n", "def f():\\n    print(\\'x\\')", "def f():\\n    print(\\'a\\\\n\\')" => "def f():\n    print('a\\n')\n";
+    }
+}
+
+#[test]
+fn kept_lines_are_not_moved_from_where_the_call_and_the_file_have_them() {
+    let file = "def g():\n    return {\n        \"group\": [\n            include(\"ws\"),\n            (r\"x\", P),\n        ],\n    }\n";
+    let yaml = "jobs:\n  build:\n    steps:\n      - a\n      - b\n";
+    calls! {
+        "a.py": file, "\"group\": [\n    include(\"ws\"),\n    (r\"x\", P),\n", "\"group\": [\n        alpha(7),\n            include(\"ws\"),\n            (r\"x\", P),\n" => REFUSED;
+        "a.yaml": yaml, "steps:\n  - a\n  - b\n", "steps:\n      - z\n      - a\n      - b\n" => REFUSED;
+        "a.py": file, "\"group\": [\n    include(\"ws\"),\n    (r\"x\", P),\n", "\"group\": [\n    alpha(7),\n    include(\"ws\"),\n    (r\"x\", P),\n" => "def g():\n    return {\n        \"group\": [\n            alpha(7),\n            include(\"ws\"),\n            (r\"x\", P),\n        ],\n    }\n";
+    }
 }
