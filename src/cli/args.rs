@@ -151,6 +151,8 @@ pub(super) fn common(names: &[&str]) -> Vec<Arg> {
 const MODEL: &[&str] = &["root", "json", "no_model", "model", "base_url", "config"];
 /// The flags of commands that work in a project and ask no model.
 const PROJECT: &[&str] = &["root", "json", "no_model", "config"];
+/// The flags of commands that have no project and ask no model: scripts say so to every command.
+pub(super) const OFFLINE: &[&str] = &["root", "json", "no_model"];
 /// The flags of commands that speak a protocol.
 const PROTOCOL: &[&str] = &["root", "no_model", "model", "base_url", "config"];
 
@@ -273,7 +275,7 @@ pub(crate) enum DevCommand {
         paths: Vec<String>,
     },
     /// Show repaired and refused edits in a temporary folder, with diffs.
-    #[command(args = common(&["json"]))]
+    #[command(args = common(&["json", "no_model"]))]
     Demo,
     /// Run the reference agent on a task.
     #[command(args = common(MODEL))]

@@ -136,7 +136,7 @@ mod tests {
             }
             refused.push('\n');
         }
-        let wanted = "edit:\nbatch:\nread: model base-url\nsearch: model base-url\nundo: model base-url\nlog: model base-url\nmcp: json\ninit: model base-url\ndoctor:\nharness run: no-model model base-url config\nharness bless: no-model model base-url config\nharness report: json no-model model base-url config\nharness mine: no-model model base-url config\napply: model base-url\ncheck: model base-url\ndemo: root no-model model base-url config\nagent:\nhook: json\nschema: root json no-model model base-url config\ncompletions: root json no-model model base-url config\n";
+        let wanted = "edit:\nbatch:\nread: model base-url\nsearch: model base-url\nundo: model base-url\nlog: model base-url\nmcp: json\ninit: model base-url\ndoctor:\nharness run: model base-url config\nharness bless: model base-url config\nharness report: json model base-url config\nharness mine: model base-url config\napply: model base-url\ncheck: model base-url\ndemo: root model base-url config\nagent:\nhook: json\nschema: root json no-model model base-url config\ncompletions: root json no-model model base-url config\n";
         assert_eq!(refused, wanted);
     }
 

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use clap::Subcommand;
 
-use super::args::{Common, common};
+use super::args::{Common, OFFLINE, common};
 use super::exit::Exit;
 use crate::harness::pack;
 use crate::harness::suite::{SuiteCase, load};
@@ -19,16 +19,16 @@ use crate::harness::suite::{SuiteCase, load};
 #[derive(Debug, Subcommand)]
 pub(crate) enum HarnessCommand {
     /// Replay the cases below a folder; exit 1 when any verdict is not the expected one.
-    #[command(args = common(&["root", "json"]))]
+    #[command(args = common(OFFLINE))]
     Run(run::RunArgs),
     /// Record the current results as the expected ones.
-    #[command(args = common(&["root", "json"]))]
+    #[command(args = common(OFFLINE))]
     Bless(run::CasesArgs),
     /// Write the score as one page for a browser.
-    #[command(args = common(&["root"]))]
+    #[command(args = common(&["root", "no_model"]))]
     Report(report::ReportArgs),
     /// Find the failed edits in an agent's transcripts and replay them.
-    #[command(args = common(&["root", "json"]))]
+    #[command(args = common(OFFLINE))]
     Mine(mine::MineArgs),
 }
 
