@@ -176,7 +176,7 @@ pub(super) fn is_misquoted_comment(
     there: &str,
 ) -> bool {
     let Some(language) = file.language.filter(|language| language.is_code()) else { return false };
-    if file.keys().contains(&line_key(believed)) {
+    if !file.lines_with_key(line_key(believed)).is_empty() {
         return false;
     }
     match (file.is_comment(line), language.is_comment(believed)) {
@@ -194,7 +194,7 @@ pub(super) fn is_unknown_comment(file: &SourceFile<'_>, line: &str) -> bool {
     file.language.is_some_and(|language| language.is_code() && language.is_comment(line))
         && !line.trim_start().starts_with('*')
         && !is_directive(line)
-        && !file.keys().contains(&line_key(line))
+        && file.lines_with_key(line_key(line)).is_empty()
 }
 
 /// Whether a comment is an instruction to a tool, such as `//go:build`, `#!/bin/sh` or `# noqa`.

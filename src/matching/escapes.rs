@@ -636,7 +636,7 @@ pub(crate) fn escape_readings(new: &str) -> Vec<String> {
 }
 
 /// Whether a text has an escape that is an error outside of literals.
-fn has_escape(text: &str) -> bool {
+pub(super) fn has_escape(text: &str) -> bool {
     ["\\n", "\\t", "\\\"", "\\'", "\\`"].iter().any(|escape| text.contains(escape))
 }
 

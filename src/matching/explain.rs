@@ -113,7 +113,7 @@ pub(super) fn explain(file: &SourceFile<'_>, reading: &Rc<Reading>) -> Found {
     let found = places(file, &call, edges);
     out.truncated = found.truncated;
     for place in found.list {
-        if budget::spend(64 + 64 * place.links.len() + 4 * reading.new.len()).is_err() {
+        if budget::spend(64 + 64 * place.links.len() + 16 * reading.new.len()).is_err() {
             break;
         }
         if !reading.may_stand_at(file, &place) || plain.contains(&place.lines().start) {

@@ -211,7 +211,8 @@ pub(super) fn marks(file: &SourceFile<'_>, call: &Call<'_>) -> bool {
         _ => call.written().any(is_before_text),
     };
     let is_numbered = |line: &str| file.language.is_some() && parse_line_number(line).is_some();
-    let is_quoted = |line: &&str| is_numbered(line) && !file.keys().contains(&line_key(line));
+    let is_quoted =
+        |line: &&str| is_numbered(line) && file.lines_with_key(line_key(line)).is_empty();
     call.written().any(is_numbered) && call.old.iter().any(is_quoted)
         || has_marks
             && (call.old.len() > 1 || call.old[0].starts_with([' ', '\t']))

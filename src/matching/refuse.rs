@@ -187,7 +187,7 @@ fn quoting_hint(
             // A head, or a line that stands elsewhere, says which place is meant.
             let below = old[at + 1..].iter().find(|line| !line.trim().is_empty());
             let is_head = below.is_some_and(|below| depth(below) > depth(old[at]));
-            let tells = is_head || file.keys().contains(&line_key(old[at]));
+            let tells = is_head || !file.lines_with_key(line_key(old[at])).is_empty();
             // Only if all else stands there, the call fits without it.
             let is_alone = missing.len() == 1 && best.equal + 1 == full;
             let advice = if is_in_new && is_alone && !tells {

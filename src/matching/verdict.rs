@@ -21,6 +21,7 @@ use super::{Explained, Verdict, budget, exact, made, placeholder, refuse, rivals
 use crate::edit::{
     EditRequest, Expected, OutcomeDiff, Refusal, Rung, Splice, apply_splices, short_diff,
 };
+use crate::language::TokenKind;
 use crate::text::{LineEnding, LineSpan, Snapshot, merge_ranges};
 
 /// Weighs every explanation of a call that is not in the file as it was sent.
@@ -37,15 +38,23 @@ pub(super) fn decide(
         truncated |= more.truncated;
     }
     // Where the language forbids the escapes of new_str as it was sent, they are no part of the text.
-    let is_clean = |e: &Explanation| {
-        e.splice.as_ref().is_none_or(|splice| {
-            escapes::review_escapes(file, &splice.range, &e.reading.old, &splice.text)
-                == EscapeReview::Fine
-        })
-    };
-    let is_strict = file.language.is_some_and(escapes::forbids_escapes);
-    if is_strict && found.iter().any(|e| e.splice.is_some() && is_clean(e)) {
-        found.retain(is_clean);
+    if file.language.is_some_and(escapes::forbids_escapes) {
+        // The same text is the same at other places of code.
+        let mut reviewed = HashMap::new();
+        let mut is_clean = |e: &Explanation| {
+            let Some(Splice { range, text }) = &e.splice else { return true };
+            let is_code = || file.lexed().map(|it| it.kind_across(range.start) == TokenKind::Code);
+            let key = escapes::has_escape(text).then(|| (text.clone(), is_code()));
+            *reviewed.entry(key).or_insert_with(|| {
+                let review = escapes::review_escapes(file, range, &e.reading.old, text);
+                review == EscapeReview::Fine
+            })
+        };
+        let clean: Vec<bool> = found.iter().map(&mut is_clean).collect();
+        if found.iter().zip(&clean).any(|(e, is_clean)| e.splice.is_some() && *is_clean) {
+            let mut clean = clean.into_iter();
+            found.retain(|_| clean.next().unwrap_or(true));
+        }
     }
     // On the lines of a result that needs no other words, a conflict and a result that does are only
     // worse alignments of the same place.

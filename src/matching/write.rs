@@ -68,8 +68,15 @@ pub(super) fn write(
     map: &IndentMap,
     choice: Choice,
 ) -> Result<(Splice, Choice), Vec<Conflict>> {
+    let is_movable = |(link, difference): &(&Link, &Option<Difference>)| {
+        matches!(difference, Some(Difference::Spacing | Difference::Punctuation))
+            && link.is_pair()
+            && input.call.fate(link.old.start) == Fate::Deleted
+    };
+    let links = input.place.links.iter().zip(input.differences).filter(is_movable);
     let mut writer = Writer {
         input,
+        movable: links.map(|(link, _)| link).collect(),
         map,
         choice,
         out: Vec::new(),
@@ -111,6 +118,8 @@ impl Status {
 
 struct Writer<'p> {
     input: &'p Input<'p>,
+    /// The deleted lines that the file has in another form, which new lines may be.
+    movable: Vec<&'p Link>,
     map: &'p IndentMap,
     choice: Choice,
     /// The lines of the result; no ending means that of the lines around the place.
@@ -478,16 +487,11 @@ impl<'p> Writer<'p> {
     /// The file's form of line `new_at` of `new_str`, if the call moves that line here from elsewhere in
     /// `old_str`, which quotes it otherwise.
     fn moved_line(&self, new_at: usize) -> Option<&'p str> {
-        let Input { call, place, differences, .. } = *self.input;
+        let call = self.input.call;
         let line = call.new[new_at].trim();
-        let mut links = place.links.iter().zip(differences);
-        let is_origin = |(link, difference): &(&Link, &Option<Difference>)| {
-            matches!(difference, Some(Difference::Spacing | Difference::Punctuation))
-                && link.is_pair()
-                && call.fate(link.old.start) == Fate::Deleted
-                && call.old[link.old.start].trim() == line
-        };
-        links.find(is_origin).map(|(link, _)| self.text(link).trim())
+        let mut links = self.movable.iter();
+        let link = links.find(|link| call.old[link.old.start].trim() == line)?;
+        Some(self.text(link).trim())
     }
 
     /// A new line: as sent, except for its indentation.
