@@ -16,7 +16,9 @@ use super::indent::{TAB_WIDTH, columns, depth, unindented};
 use super::shape::is_among;
 use super::source_file::SourceFile;
 use super::weigh::letters;
-use super::{Explained, Verdict, escapes, indent_of, made, placeholder, reading, refuse};
+use super::{
+    Explained, Verdict, escape_review, escapes, indent_of, made, placeholder, reading, refuse,
+};
 use crate::edit::{EditRequest, Expected, Explanation, Refusal, Rewrite, Rung, Splice};
 use crate::language::Lexed;
 use crate::text::LineEnding;
@@ -250,7 +252,7 @@ fn replace(request: &EditRequest, file: &SourceFile<'_>, ranges: &[Range<usize>]
     let mut explanation = Explanation::plain(Rung::Exact);
     let mut written = new.clone();
     if let [range] = ranges {
-        escapes::review_escapes(file, range, old, new).settle(&mut written, &mut explanation);
+        escape_review::review_escapes(file, range, old, new).settle(&mut written, &mut explanation);
     }
     let there = with_file_endings(file, ranges[0].start, &written);
     let found = find_applied_edit(old, &there, file, ranges);

@@ -22,6 +22,7 @@ mod characters;
 mod costs;
 mod diff;
 mod difference;
+mod escape_review;
 mod escapes;
 mod exact;
 mod explain;
@@ -59,7 +60,8 @@ use crate::text::{Snapshot, pluralize};
 use budget::Budget;
 use source_file::SourceFile;
 
-pub(crate) use escapes::{ESCAPES_WARNING, EscapeReview, escape_readings, review_line_escapes};
+pub(crate) use escape_review::{ESCAPES_WARNING, EscapeReview, review_line_escapes};
+pub(crate) use escapes::escape_readings;
 pub(crate) use indent::indent_of;
 pub(crate) use rank::{nearest, nearest_lines};
 pub(crate) use reading::spoiled_readings;
@@ -296,7 +298,7 @@ fn fill_empty_file(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
     }
     let mut explanation = Explanation::plain(Rung::Exact);
     let mut text = request.new.clone();
-    escapes::review_file_escapes(request.language, &request.new)
+    escape_review::review_file_escapes(request.language, &request.new)
         .settle(&mut text, &mut explanation);
     let splices = vec![Splice { range: 0..0, text }];
     Verdict::One(Explained { splices, explanation, is_guess: false })

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use super::call::{Call, Fate};
 use super::costs::{COMMENT_EVIDENCE, Difference, LOOSE_EVIDENCE, MARGIN, STALE_SHARE, THRESHOLD};
-use super::escapes::{self, EscapeReview};
+use super::escape_review::{self, EscapeReview};
 use super::exact::NEAR;
 use super::explain::{Explanation, explain};
 use super::fold::is_word_char;
@@ -17,7 +17,7 @@ use super::forbidden::{self, Forbidden};
 use super::nearest::overlap;
 use super::reading::Reading;
 use super::source_file::{SourceFile, line_key};
-use super::{Explained, Verdict, budget, exact, made, placeholder, refuse, rivals, veto};
+use super::{Explained, Verdict, budget, escapes, exact, made, placeholder, refuse, rivals, veto};
 use crate::edit::{
     EditRequest, Expected, OutcomeDiff, Refusal, Rung, Splice, apply_splices, short_diff,
 };
@@ -38,7 +38,7 @@ pub(super) fn decide(
         truncated |= more.truncated;
     }
     // Where the language forbids the escapes of new_str as it was sent, they are no part of the text.
-    if file.language.is_some_and(escapes::forbids_escapes) {
+    if file.language.is_some_and(escape_review::forbids_escapes) {
         // The same text is the same at other places of code.
         let mut reviewed = HashMap::new();
         let mut is_clean = |e: &Explanation| {
@@ -46,7 +46,7 @@ pub(super) fn decide(
             let is_code = || file.lexed().map(|it| it.kind_across(range.start) == TokenKind::Code);
             let key = escapes::has_escape(text).then(|| (text.clone(), is_code()));
             *reviewed.entry(key).or_insert_with(|| {
-                let review = escapes::review_escapes(file, range, &e.reading.old, text);
+                let review = escape_review::review_escapes(file, range, &e.reading.old, text);
                 review == EscapeReview::Fine
             })
         };
@@ -530,7 +530,7 @@ impl Trial<'_, '_> {
                 continue;
             }
             let sent = text.clone();
-            match escapes::review_escapes(self.file, range, &explanation.reading.old, text) {
+            match escape_review::review_escapes(self.file, range, &explanation.reading.old, text) {
                 // Only what was sent exactly is written although it looks odd in its language.
                 EscapeReview::Suspicious if self.file.language.is_some() => is_guess = true,
                 review => {
@@ -538,7 +538,7 @@ impl Trial<'_, '_> {
                     // Lines that come out of an escape are not indented for the place.
                     is_guess |= differences.contains(&Difference::Indentation)
                         && text.lines().count() > sent.lines().count()
-                        || escapes::has_written_mark(self.file, range, text);
+                        || escape_review::has_written_mark(self.file, range, text);
                 }
             }
             reviewed.insert(sent, text.clone());
