@@ -564,23 +564,15 @@ fn a_place_without_the_quoted_comment_is_not_the_one() {
 
 #[test]
 fn what_is_a_guess_at_one_place_is_one_at_all() {
-    let rust = "fn f() {\n    let a = 1;\n    go(a);\n}\nfn g() {\n    let a = 1;\n    go(a);\n}\n";
-    let python = "def f():\n    a = 1\n    go(a)\ndef g():\n    a = 1\n    go(a)\n";
-    for (path, file, end) in [("a.rs", rust, ";"), ("a.py", python, "")] {
-        let call = |new: &str| {
-            let [old, new] = ["go(a)", new].map(|text| format!("  a = 1{end}\n  {text}{end}"));
-            let [old, new] = [old, new].map(|text| match path {
-                "a.rs" => text.replacen("  a", "  let a", 1),
-                _ => text,
-            });
-            EditRequest::new(old, new).expecting(Expected::All).for_path(path)
-        };
-        for guess in ["stop(&amp;a)", "stop(“a”)", "stop(a)\n</new_str>"] {
-            assert!(apply(file, &call(guess)).is_err(), "{path}: {guess}");
-        }
-        let (after, _) = apply(file, &call("stop(a)")).expect("nothing is unclear");
-        assert_eq!(after, file.replace("go(a)", "stop(a)"));
+    let file = "fn f() {\n    let a = 1;\n    go(a);\n}\nfn g() {\n    let a = 1;\n    go(a);\n}\n";
+    let apply_all = |new: &str| {
+        let [old, new] = ["go(a)", new].map(|text| format!("  let a = 1;\n  {text};"));
+        apply(file, &EditRequest::new(old, new).expecting(Expected::All).for_path("a.rs"))
+    };
+    for guess in ["stop(&amp;a)", "stop(“a”)", "stop(a);\n</new_str>"] {
+        assert!(apply_all(guess).is_err(), "{guess}");
     }
+    assert_eq!(apply_all("stop(a)").expect("clear").0, file.replace("go(a)", "stop(a)"));
 }
 
 /// A part of a word that also is a line elsewhere: only the number of a line tells which is meant.
