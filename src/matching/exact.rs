@@ -501,12 +501,13 @@ pub(super) fn suspicious_text_warnings(file: &SourceFile<'_>, old: &str, new: &s
     let is_diff = language.is_none_or(|l| !matches!(l.name, "diff" | "markdown" | "yaml"))
         && (is_all_marked(new) && !is_all_marked(old) || reading::is_diff_with_context(" ", new));
     let adds_placeholder = placeholder::introduced(old, new, file).is_some();
+    let wrapper = wrapper_warning(file, old, new);
     let found = [
-        wrapper_warning(file, old, new),
+        wrapper,
         adds_placeholder.then_some(
             "the new text holds a placeholder for other text, which was written as it is",
         ),
-        is_diff.then_some(
+        (is_diff && wrapper.is_none()).then_some(
             "lines of the new text begin with + or - as in a diff; they were written as they are",
         ),
     ];
