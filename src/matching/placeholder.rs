@@ -35,8 +35,9 @@ pub(super) fn is_placeholder(line: &str) -> bool {
         return false;
     }
     let is_filler = |c: char| c == '.' || c == '…' || c.is_whitespace();
-    let words = inner.trim_matches(is_filler).to_lowercase();
+    let words = inner.trim_matches(|c| is_filler(c) || c == '-').to_lowercase();
     if words.is_empty() {
+        let has_dots = has_dots || inner.matches('.').count() > 2;
         return has_dots && (comment.is_some() || inner.len() <= 4);
     }
     if has_dots && words == "rest" {
@@ -47,11 +48,7 @@ pub(super) fn is_placeholder(line: &str) -> bool {
     let says_nothing_else = || {
         words.len() <= 60
             && (FIRST_WORDS.iter().any(|phrase| words.starts_with(phrase))
-                || WHOLE.iter().any(|phrase| {
-                    words
-                        .strip_prefix(phrase)
-                        .is_some_and(|rest| BEHIND_WHOLE.contains(&rest.trim()))
-                })
+                || words.split_whitespace().all(|word| is_among(WORDS, word))
                 || words.split_whitespace().count() <= MAX_WORDS
                     && (words.ends_with("unchanged") || words.ends_with("omitted")))
     };
@@ -81,6 +78,11 @@ const PHRASES: &[&str] = &[
     "not shown",
     "elided",
     "truncated",
+    "no changes",
+    "stays",
+    "remains",
+    "snip",
+    "left out",
 ];
 
 /// Words with which a comment without dots begins if it is a placeholder.
@@ -99,19 +101,11 @@ const FIRST_WORDS: &[&str] = &[
     "other methods",
 ];
 
-/// Words that a placeholder without dots may be, and those that may follow.
-const WHOLE: &[&str] = &[
-    "other functions",
-    "other code",
-    "previous code",
-    "keep the rest",
-    "code omitted",
-    "existing logic",
-    "existing implementation",
-    "your existing code",
-];
-const BEHIND_WHOLE: &[&str] =
-    &["", "here", "as is", "unchanged", "the same", "goes here", "omitted"];
+/// Words that say nothing of the code: with a phrase, a comment of nothing else is a placeholder.
+const WORDS: &str = "all and as before body brevity change changes class code everything existing fields file for \
+    function functions goes here implementation imports in is keep left lines logic method methods modified more no not of \
+    omitted original other out previous remain remaining remains rest same shown snip snipped stay stays tests the this \
+    unchanged unmodified your";
 
 /// `... x` or `…x`, but not `...x`, which spreads a value.
 fn starts_with_dots(text: &str) -> bool {
@@ -166,7 +160,7 @@ pub(super) fn introduced<'a>(old: &'a str, new: &'a str, file: &SourceFile<'_>) 
         let is_parameter = is_among(PARAMETER, language) && goes_on;
         is_bare(lines[at])
             && (!is_code
-                || !leaves_out
+                || language == "yaml" && !leaves_out
                 || lines[at] == "..." && (is_among(STATEMENT, language) || is_parameter))
     };
     let unknown_in = |text: &'a str| -> Vec<&'a str> {

@@ -198,6 +198,20 @@ fn a_changed_line_that_is_said_to_be_whole_is_whole() {
 }
 
 #[test]
+fn a_comment_that_says_nothing_of_the_code_stands_for_some() {
+    let go = "func f() {\n\ta := g()\n\tif a {\n\t\th()\n\t}\n\tk(a)\n}\n";
+    for left_out in ["// snip", "// code omitted for brevity", "// -- snip --", "// . . .", "..."] {
+        let new = format!("func f() {{\n  {left_out}\n  k(b)\n}}");
+        let call = EditRequest::new(go.replace('\t', "  "), new).for_path("a.go");
+        assert!(apply(go, &call).is_err(), "{left_out}");
+    }
+    calls! {
+        // Budgets and sums are of the code.
+        "a.py": "def f(x):\n    a = x\n    b = a\n    return b\n", "  a = x\n  b = a\n", "  # The remaining budget stays in cents.\n  b = x\n" => "def f(x):\n    # The remaining budget stays in cents.\n    b = x\n    return b\n";
+    }
+}
+
+#[test]
 fn dots_beside_a_statement_stand_for_code() {
     let file = "def r(job):\n    text = dumps({\"id\": job})\n    print(text)\n    return text\n";
     calls! {
