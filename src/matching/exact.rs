@@ -90,8 +90,10 @@ fn choose(
 ) -> Result<Vec<Range<usize>>, Refusal> {
     let number = |range: &Range<usize>| file.snapshot.lines().number_at(range.start);
     if let Some(twin) = whole_twin(request, file, &ranges) {
-        let both = [number(&ranges[0]), twin];
-        if request.expected != Expected::default() || nearest_to_line(request, &both) != Some(0) {
+        let here = number(&ranges[0]);
+        let both = [here.min(twin), here.max(twin)];
+        let named = nearest_to_line(request, &both).map(|at| both[at]);
+        if request.expected != Expected::default() || named != Some(here) {
             return Err(refuse::wrong_count(request, &both, false));
         }
     }
@@ -463,12 +465,13 @@ pub(super) fn wrapper_warning(file: &SourceFile<'_>, old: &str, new: &str) -> Op
     let has_conflict = |text: &str| {
         text.lines().any(|line| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> "))
     };
-    // What is in the quotes begins with the line that the call keeps.
+    // What is in the quotes begins with the line that the call keeps. A line alone may become a text.
     let first = old.trim().lines().next();
-    let is_quoted = escapes::QUOTES.iter().any(|&quote| {
-        let inside = new.trim().strip_prefix(quote).and_then(|text| text.strip_suffix(quote));
+    let is_in = |quote: &char| {
+        let inside = new.trim().strip_prefix(*quote).and_then(|text| text.strip_suffix(*quote));
         inside.is_some_and(|inside| inside.trim().lines().next() == first)
-    });
+    };
+    let is_quoted = old.trim().contains('\n') && escapes::QUOTES.iter().any(is_in);
     // No line of code begins with a plus at the margin, but for what the language gives a meaning.
     let has_plus = |text: &str| text.lines().any(|line| line.starts_with('+'));
     let is_added = file.language.is_some_and(|l| l.is_code() && !is_among("diff yaml", l.name))

@@ -102,7 +102,7 @@ const FIRST_WORDS: &[&str] = &[
 ];
 
 /// Words that say nothing of the code: with a phrase, a comment of nothing else is a placeholder.
-const WORDS: &str = "all and as before body brevity change changes class code everything existing fields file for \
+const WORDS: &str = "all and as before body brevity changes code everything existing fields for \
     function functions goes here implementation imports in is keep left lines logic method methods modified more no not of \
     omitted original other out previous remain remaining remains rest same shown snip snipped stay stays tests the this \
     unchanged unmodified your";

@@ -497,6 +497,7 @@ fn what_only_new_str_has_spoiled_is_not_written_beside_a_mistake() {
         "a.js": "function f(a) {\n  const x = g(a);\n  h(x);\n  return x;\n}\n", "const x = g(a);\nh(x);", "const x = g(a);\nh(x, 1);\n>>>>>>> REPLACE" => REFUSED;
         "a.js": "function f(a) {\n  const x = g(a);\n  h(x);\n  return x;\n}\n", "const x = g(a);\nh(x);", "<![CDATA[const x = g(a);\nh(x, 1);]]>" => REFUSED;
         "a.js": "function f(a) {\n  const x = g(a);\n  h(x);\n  return x;\n}\n", "const x = g(a);\nh(x);", "`const x = g(a);\nh(x, 1);`" => REFUSED;
+        "a.js": "f(\n  red\n)\n", "\tred", "\t\"red\"" => "f(\n  \"red\"\n)\n";
         "a.js": "function f(a) {\n  const x = g(a);\n  h(x);\n  return x;\n}\n", "const x = g(a);\nh(x);", "const x = g(a);\n+h(x, 1);" => REFUSED;
         "a.js": "function f(a) {\n  const x = g(a);\n  h(x);\n  return x;\n}\n", "const x = g(a);\nh(x);", "const x = g(a);\nh(x, “1”);" => REFUSED;
         "a.js": "function f(a) {\n  const x = g(a);\n  h(x);\n  return x;\n}\n", "const x = g(a);\nh(x);", "const x = g(a);\nh(x, '“1”');" => "function f(a) {\n  const x = g(a);\n  h(x, '“1”');\n  return x;\n}\n";
