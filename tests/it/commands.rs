@@ -9,39 +9,21 @@ use serde_json::{Value, json};
 use crate::hostile::{Sandbox, finish};
 use crate::says::says;
 
-/// A folder with a file of two functions that look alike.
-struct Project(Sandbox);
-
 const TWINS: &str = "class A:\n    def f(self):\n        return 1\n\n\nclass B:\n    def f(self):\n        return 1\n";
 
-impl Project {
-    fn new() -> Self {
-        let project = Self(Sandbox::new());
-        project.put("a.py", TWINS);
-        project
-    }
+/// A folder with a file of two functions that look alike.
+fn twins() -> Sandbox {
+    Sandbox::new().with("a.py", TWINS)
+}
 
-    fn root(&self) -> std::path::PathBuf {
-        self.0.root()
-    }
+fn command(project: &Sandbox, arguments: &[&str]) -> Command {
+    let mut command = project.restitch(arguments);
+    command.env("HOME", project.above().join("home")).env_remove("XDG_CONFIG_HOME");
+    command
+}
 
-    fn put(&self, name: &str, text: &str) {
-        self.0.write(name, text);
-    }
-
-    fn text(&self, name: &str) -> String {
-        self.0.text(name)
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = self.0.restitch(arguments);
-        command.env("HOME", self.0.above().join("home")).env_remove("XDG_CONFIG_HOME");
-        command
-    }
-
-    fn run(&self, arguments: &[&str], input: &str) -> (Option<i32>, String, String) {
-        said(&finish(self.command(arguments), input.as_bytes()))
-    }
+fn run(project: &Sandbox, arguments: &[&str], input: &str) -> (Option<i32>, String, String) {
+    said(&finish(command(project, arguments), input.as_bytes()))
 }
 
 fn said(output: &Output) -> (Option<i32>, String, String) {
@@ -62,9 +44,9 @@ fn the_options_of_edit_do_what_they_say() {
         (&["--expect", "3"], TWINS),
         (&[], TWINS),
     ] {
-        let project = Project::new();
+        let project = twins();
         let call = ["edit", "a.py", "--old", "return 1", "--new", "return 2"];
-        let (code, out, _) = project.run(&[&call[..], options].concat(), "");
+        let (code, out, _) = run(&project, &[&call[..], options].concat(), "");
         assert_eq!(project.text("a.py"), after, "{options:?}: {out}");
         let is_refused = after == TWINS && !options.contains(&"--dry-run");
         assert_eq!(code, Some(i32::from(is_refused)), "{options:?}: {out}");
@@ -88,39 +70,39 @@ fn refusals_name_the_flags_of_the_command() {
         &["--old", "class A:", "--new", "# ... existing code ..."],
         &["--old", stale, "--new", "x"],
     ] {
-        let project = Project::new();
+        let project = twins();
         let call = [&["edit", "a.py"][..], options].concat();
-        let (_, out, _) = project.run(&call, "");
+        let (_, out, _) = run(&project, &call, "");
         assert_eq!(out.contains(" --"), !options.contains(&"--near"), "{options:?}: {out}");
         let ours = out.replace("return old_str", "");
         let arguments = "old_str new_str near_line expected_ replace_all `within`";
         assert!(!arguments.split(' ').any(|name| ours.contains(name)), "{options:?}: {out}");
         // A program reads the words of the tool.
-        let project = Project::new();
-        let json = project.run(&[&["--json"], &call[..]].concat(), "").1;
+        let project = twins();
+        let json = run(&project, &[&["--json"], &call[..]].concat(), "").1;
         let reply: Value = serde_json::from_str(&json).expect("JSON");
         let message = reply["message"].as_str().expect("a message");
         assert!(!message.contains("--"), "{options:?}: {message}");
     }
-    let project = Project::new();
-    let (_, _, err) = project.run(&["edit", "-", "--old", "b", "--new", "c"], "a\n");
+    let project = twins();
+    let (_, _, err) = run(&project, &["edit", "-", "--old", "b", "--new", "c"], "a\n");
     assert!(err.contains("--old is not in the file"), "{err}");
     let patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-q(7)\n+r(7)\n*** End Patch\n";
-    let (_, out, _) = project.run(&["apply"], patch);
+    let (_, out, _) = run(&project, &["apply"], patch);
     assert!(out.contains("the old text of the hunk is not in the file"), "{out}");
 }
 
 /// What is not set is not a part of the request, so `batch` sends the same.
 #[test]
 fn a_request_is_the_same_from_every_command() {
-    let project = Project::new();
-    project.put("twice.txt", "one\n");
+    let project = twins();
+    project.write("twice.txt", "one\n");
     let edit = ["edit", "twice.txt", "--old", "one", "--new", "two", "--request-id", "r1"];
-    let (code, _, err) = project.run(&edit, "");
+    let (code, _, err) = run(&project, &edit, "");
     assert_eq!(code, Some(0), "{err}");
     let arguments = json!({ "path": "twice.txt", "old_str": "one", "new_str": "two" });
     let line = json!({ "tool": "edit_file", "request_id": "r1", "arguments": arguments });
-    let (_, out, err) = project.run(&["batch"], &line.to_string());
+    let (_, out, err) = run(&project, &["batch"], &line.to_string());
     let reply: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}"));
     assert_eq!(reply["ok"], true, "{reply}");
 }
@@ -129,18 +111,18 @@ fn a_request_is_the_same_from_every_command() {
 #[test]
 #[cfg_attr(windows, ignore = "it makes symbolic links")]
 fn a_path_that_does_not_exist_is_answered_with_the_nearest() {
-    let project = Project::new();
+    let project = twins();
     for folder in ["src", "tests", "target", ".git", ".claude"] {
-        project.put(&format!("{folder}/area.py"), "one\n");
+        project.write(&format!("{folder}/area.py"), "one\n");
     }
-    project.put("src/only.py", "one\n");
-    project.put(".gitignore", "target/\n");
-    fs::write(project.0.above().join("area.py"), "outside\n").expect("file");
+    project.write("src/only.py", "one\n");
+    project.write(".gitignore", "target/\n");
+    fs::write(project.above().join("area.py"), "outside\n").expect("file");
     #[cfg(unix)]
-    std::os::unix::fs::symlink(project.0.above(), project.root().join("out")).expect("link");
+    std::os::unix::fs::symlink(project.above(), project.root().join("out")).expect("link");
     let call = |tool: &str, arguments: Value| -> Value {
         let line = json!({ "tool": tool, "arguments": arguments }).to_string();
-        let (_, out, err) = project.run(&["batch"], &line);
+        let (_, out, err) = run(&project, &["batch"], &line);
         serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}"))
     };
     let arguments = |tool: &str, path: &str| match tool {
@@ -186,23 +168,23 @@ fn a_path_that_does_not_exist_is_answered_with_the_nearest() {
         assert_eq!(listing(&project.root()), before, "{tool}: a refusal changes nothing");
         let done = call(tool, arguments(tool, "src/only.py"));
         assert_eq!(done["ok"], true, "{tool}: {done}");
-        project.put("src/only.py", "one\n");
-        project.put("a.py", TWINS);
+        project.write("src/only.py", "one\n");
+        project.write("a.py", TWINS);
     }
     // The file itself can still be made.
     let made = json!({ "path": "area.py", "old_str": "", "new_str": "new\n" });
     assert_eq!(call("edit_file", made)["ok"], true);
     assert_eq!(project.text("area.py"), "new\n");
     assert_eq!(project.text("src/area.py"), "one\n");
-    let (code, out, _) = project.run(&["read", "lib/only.py"], "");
+    let (code, out, _) = run(&project, &["read", "lib/only.py"], "");
     assert!(code == Some(1) && out.contains("Did you mean `src/only.py`?"), "{out}");
 }
 
 #[test]
 #[cfg_attr(windows, ignore = "a read-only file is another thing there")]
 fn the_exit_code_says_what_happened() {
-    let project = Project::new();
-    project.put("locked", "one\n");
+    let project = twins();
+    project.write("locked", "one\n");
     let locked = project.root().join("locked");
     let mut rights = fs::metadata(&locked).expect("file").permissions();
     rights.set_readonly(true);
@@ -232,10 +214,10 @@ fn the_exit_code_says_what_happened() {
         (&["--model", "m", "--base-url", "http://127.0.0.1:1/v1", "doctor"], 3),
         (&[], 0),
     ] {
-        let (ended, out, err) = project.run(arguments, "");
+        let (ended, out, err) = run(&project, arguments, "");
         assert_eq!(ended, Some(code), "{arguments:?}: {out}{err}");
     }
-    let (_, out, err) = project.run(&[], "");
+    let (_, out, err) = run(&project, &[], "");
     assert!(format!("{out}{err}").contains("Usage: restitch"), "{out}{err}");
 }
 
@@ -257,14 +239,14 @@ fn a_patch_of_any_form_is_applied_whole_or_not_at_all() {
         )
     };
     for patch in [&v4a as &dyn Fn(&str) -> String, &blocks, &unified] {
-        let project = Project::new();
-        project.put("b.py", "x = 1\n");
-        let (code, out, err) = project.run(&["apply"], &patch("nothing = like(it)"));
+        let project = twins();
+        project.write("b.py", "x = 1\n");
+        let (code, out, err) = run(&project, &["apply"], &patch("nothing = like(it)"));
         assert_eq!(code, Some(1), "{out}{err}");
         assert_eq!(project.text("a.py"), TWINS);
         assert_eq!(project.text("b.py"), "x = 1\n");
-        project.put("the.patch", &patch("x = 1"));
-        let (code, out, err) = project.run(&["apply", "the.patch"], "");
+        project.write("the.patch", patch("x = 1"));
+        let (code, out, err) = run(&project, &["apply", "the.patch"], "");
         assert_eq!(code, Some(0), "{out}{err}");
         assert_eq!(project.text("b.py"), "y = 2\n");
         assert!(project.text("a.py").starts_with("class C:\n"), "{out}");
@@ -273,17 +255,18 @@ fn a_patch_of_any_form_is_applied_whole_or_not_at_all() {
 
 #[test]
 fn files_are_read_searched_and_ranked() {
-    let project = Project::new();
-    project.put("one.txt", "alpha\n");
-    project.put("two.txt", "nothing\nalpha and beta\n");
-    let read = |arguments: &[&str]| project.run(&[&["read", "two.txt"], arguments].concat(), "").1;
+    let project = twins();
+    project.write("one.txt", "alpha\n");
+    project.write("two.txt", "nothing\nalpha and beta\n");
+    let read =
+        |arguments: &[&str]| run(&project, &[&["read", "two.txt"], arguments].concat(), "").1;
     assert_eq!(read(&[]), "nothing\nalpha and beta\n");
     assert_eq!(read(&["--ranges", "2", "--style", "numbered"]).trim_end(), "<<2>>alpha and beta");
     assert!(read(&["--ranges", "2-2", "--style", "hashline"]).starts_with("2#"));
-    let (code, out, _) = project.run(&["search", "class"], "");
+    let (code, out, _) = run(&project, &["search", "class"], "");
     assert_eq!(code, Some(0));
     assert!(out.contains("a.py") && out.contains("class B:") && !out.contains("one.txt"), "{out}");
-    let (_, out, _) = project.run(&["search", "alpha", "beta"], "");
+    let (_, out, _) = run(&project, &["search", "alpha", "beta"], "");
     let places = ["two.txt", "one.txt"].map(|name| out.find(name));
     assert!(places[0].is_some() && places[0] < places[1], "more terms come first: {out}");
 }
@@ -291,27 +274,27 @@ fn files_are_read_searched_and_ranked() {
 #[test]
 #[cfg_attr(windows, ignore = "on Windows what is past is known to one process only")]
 fn the_log_is_newest_first_and_any_revision_is_taken_back() {
-    let project = Project::new();
+    let project = twins();
     for (old, new) in [("class A", "class C"), ("class B", "class D")] {
-        let (code, out, _) = project.run(&["edit", "a.py", "--old", old, "--new", new], "");
+        let (code, out, _) = run(&project, &["edit", "a.py", "--old", old, "--new", new], "");
         assert_eq!(code, Some(0), "{out}");
     }
-    let (_, log, _) = project.run(&["log"], "");
+    let (_, log, _) = run(&project, &["log"], "");
     let numbers: Vec<&str> =
         log.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(numbers, ["2", "1"], "{log}");
-    assert_eq!(project.run(&["undo", "1"], "").0, Some(0));
+    assert_eq!(run(&project, &["undo", "1"], "").0, Some(0));
     assert_eq!(project.text("a.py"), TWINS.replace("class B", "class D"));
-    assert_eq!(project.run(&["undo", "2"], "").0, Some(0));
+    assert_eq!(run(&project, &["undo", "2"], "").0, Some(0));
     assert_eq!(project.text("a.py"), TWINS);
 }
 
 #[test]
 fn the_faster_way_to_write_promises_less() {
     for (options, wanted) in [(&[][..], "durable"), (&["--durability", "rename"], "unknown")] {
-        let project = Project::new();
+        let project = twins();
         let call = ["--json", "edit", "a.py", "--old", "class A", "--new", "class C"];
-        let (_, out, _) = project.run(&[&call[..], options].concat(), "");
+        let (_, out, _) = run(&project, &[&call[..], options].concat(), "");
         let reply: Value = serde_json::from_str(&out).expect("JSON");
         assert_eq!(reply["report"]["durability"], wanted, "{reply}");
     }
@@ -319,20 +302,20 @@ fn the_faster_way_to_write_promises_less() {
 
 #[test]
 fn declarations_completions_and_demo_are_printed() {
-    let project = Project::new();
+    let project = twins();
     for format in ["openai", "openai-responses", "anthropic", "gemini", "mcp"] {
-        let (code, out, _) = project.run(&["schema", format], "");
+        let (code, out, _) = run(&project, &["schema", format], "");
         assert_eq!(code, Some(0), "{format}");
         let declared: Value = serde_json::from_str(&out).expect("JSON");
         assert!(declared.to_string().contains("\"edit_file\""), "{format}: {declared}");
     }
-    assert_eq!(project.run(&["schema", "soap"], "").0, Some(2));
+    assert_eq!(run(&project, &["schema", "soap"], "").0, Some(2));
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let (code, out, _) = project.run(&["completions", shell], "");
+        let (code, out, _) = run(&project, &["completions", shell], "");
         assert!(code == Some(0) && out.contains("restitch"), "{shell}: {out}");
     }
     let before = listing(&project.root());
-    let (code, out, _) = project.run(&["demo"], "");
+    let (code, out, _) = run(&project, &["demo"], "");
     assert_eq!(code, Some(0), "{out}");
     assert!(out.contains("repaired by") && out.contains("refused") && out.contains("@@"), "{out}");
     assert_eq!(listing(&project.root()), before, "the demo has a folder of its own");
@@ -347,12 +330,12 @@ fn listing(folder: &Path) -> Vec<String> {
 /// What one command prints as a path, the next one takes.
 #[test]
 fn files_are_named_from_the_folder_in_which_the_command_runs() {
-    let project = Project::new();
+    let project = twins();
     fs::create_dir(project.root().join(".git")).expect("folder");
-    project.put("sub/x.py", "hello = 1\n");
-    project.put("sub/hello.txt", "one\n");
+    project.write("sub/x.py", "hello = 1\n");
+    project.write("sub/hello.txt", "one\n");
     let run = |arguments: &[&str]| {
-        let mut command = project.command(arguments);
+        let mut command = command(&project, arguments);
         command.current_dir(project.root().join("sub"));
         said(&finish(command, b""))
     };
@@ -364,8 +347,8 @@ fn files_are_named_from_the_folder_in_which_the_command_runs() {
     let (_, out, _) = run(&["--json", "search", "hello"]);
     assert!(out.contains(r#""path":"x.py""#), "{out}");
     // The one is named as the other was.
-    project.put("sub/sub/y.py", "deep = 2\n");
-    project.put("sub/y.py", "deep = 1\n");
+    project.write("sub/sub/y.py", "deep = 2\n");
+    project.write("sub/y.py", "deep = 1\n");
     let (_, out, _) = run(&["search", "deep"]);
     for (name, line) in [("sub/y.py", "deep = 2"), ("y.py", "deep = 1")] {
         let (_, hits) = out.split_once(&format!("\n\n{name} (")).expect(&out);
@@ -380,7 +363,7 @@ fn files_are_named_from_the_folder_in_which_the_command_runs() {
 #[test]
 #[cfg(target_os = "linux")]
 fn what_could_not_be_told_or_is_not_there_is_said_on_stderr() {
-    let project = Project::new();
+    let project = twins();
     for (arguments, input, wanted) in [
         (&["edit", "a.py", "--old", "class A", "--new", "class C"][..], "", "as revision 1"),
         (
@@ -389,26 +372,26 @@ fn what_could_not_be_told_or_is_not_there_is_said_on_stderr() {
             "as revision 2",
         ),
     ] {
-        let mut command = project.command(arguments);
+        let mut command = command(&project, arguments);
         let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("device");
-        project.put("input", input);
+        project.write("input", input);
         let input = fs::File::open(project.root().join("input")).expect("input");
         let output = command.stdin(input).stdout(full).stderr(Stdio::piped()).output();
         let (code, _, err) = said(&output.expect("ends"));
         assert_eq!(code, Some(3), "{err}");
         assert!(err.contains("the edit was made all the same") && err.contains(wanted), "{err}");
     }
-    let (code, out, err) = project.run(&["log", "nope.txt"], "");
+    let (code, out, err) = run(&project, &["log", "nope.txt"], "");
     assert_eq!((code, out.as_str()), (Some(0), ""));
     assert!(err.contains("no edit of nope.txt is recorded"), "{err}");
-    let (code, _, err) = project.run(&["mcp", "--tools", ""], "");
+    let (code, _, err) = run(&project, &["mcp", "--tools", ""], "");
     assert!(code == Some(2) && err.contains("no tool is named"), "{code:?} {err}");
-    let (code, _, err) = project.run(&["mcp", "--root-of", "/nope"], "");
+    let (code, _, err) = run(&project, &["mcp", "--root-of", "/nope"], "");
     assert!(code == Some(2) && err.contains("--root-of"), "{code:?} {err}");
-    let (_, out, _) = project.run(&["batch"], "{\"frob\": 1, \"arguments\": {}}\n");
+    let (_, out, _) = run(&project, &["batch"], "{\"frob\": 1, \"arguments\": {}}\n");
     assert!(out.contains(r#"\"arguments\": {…}} (optional: dry_run, request_id)"#), "{out}");
     let init = ["init", "claude", "--write", "--root", "/nonexistent"];
-    let (code, out, err) = project.run(&init, "");
+    let (code, out, err) = run(&project, &init, "");
     assert_eq!((code, out.as_str()), (Some(2), ""), "{err}");
 }
 
@@ -416,9 +399,9 @@ fn what_could_not_be_told_or_is_not_there_is_said_on_stderr() {
 #[test]
 #[cfg(unix)]
 fn a_closed_pipe_is_no_panic() {
-    let project = Project::new();
+    let project = twins();
     for arguments in [&["completions", "bash"][..], &["schema", "mcp"], &["demo"], &["--help"]] {
-        let mut command = project.command(arguments);
+        let mut command = command(&project, arguments);
         let (reader, writer) = std::io::pipe().expect("pipe");
         drop(reader);
         let output = command.stdout(writer).stderr(Stdio::piped()).output().expect("ends");

@@ -1,11 +1,11 @@
 //! Patches as git prints them, applied by the command line.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use crate::rows::rows;
-use crate::sandbox::git;
+use crate::sandbox::{git, put};
 
 /// What git prints is applied whole, or refused with the part named: never in part.
 #[test]
@@ -13,10 +13,6 @@ fn a_patch_of_git_is_applied_whole_or_refused() {
     if !crate::disk::has("git") {
         return crate::disk::skip("patches of git", "git is not installed");
     }
-    let write = |path: PathBuf, text: &str| {
-        fs::create_dir_all(path.parent().expect("folder")).expect("folder");
-        fs::write(path, text).expect("file");
-    };
     let long: String = (0..30).map(|n| format!("line {n}\n")).collect();
     // Each change as a shell makes it, the flags of `git diff`, and what a refusal names; nothing if it
     // is applied.
@@ -32,7 +28,7 @@ fn a_patch_of_git_is_applied_whole_or_refused() {
                 ("empty", ""),
                 ("long", &long),
             ] {
-                write(folder.join(name), text);
+                put(&folder.join(name), text);
             }
         }
         git(&theirs, &["init", "-q"]);

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::disk::names_below;
 use crate::rows::rows;
+use crate::sandbox::put;
 use crate::says::says;
 
 fn restitch(arguments: &[&str]) -> Output {
@@ -85,20 +86,15 @@ fn transcripts(below: &str) -> String {
     fixtures(below).to_string_lossy().into_owned()
 }
 
-pub(super) fn write(path: &Path, content: impl AsRef<[u8]>) {
-    std::fs::create_dir_all(path.parent().expect("parent")).expect("folder");
-    std::fs::write(path, content).expect("file");
-}
-
 /// A folder with one case: `before` has `old` once, and becomes `after`.
 fn case(root: &Path, name: &str, toml: &str, after: Option<&str>) -> PathBuf {
     let dir = root.join(name);
-    write(&dir.join("case.toml"), toml);
-    write(&dir.join("before/a.txt"), "one\ntwo\n");
-    write(&dir.join("old.txt"), "two");
-    write(&dir.join("new.txt"), "three");
+    put(&dir.join("case.toml"), toml);
+    put(&dir.join("before/a.txt"), "one\ntwo\n");
+    put(&dir.join("old.txt"), "two");
+    put(&dir.join("new.txt"), "three");
     if let Some(after) = after {
-        write(&dir.join("after/a.txt"), after);
+        put(&dir.join("after/a.txt"), after);
     }
     dir
 }
@@ -121,7 +117,7 @@ fn each_verdict_is_counted_and_an_unexpected_one_fails_the_run() {
 
     // Several results can be right.
     let two = case(root.path(), "two", APPLIES, Some("one\nfour\n"));
-    write(&two.join("after-2/a.txt"), "one\nthree\n");
+    put(&two.join("after-2/a.txt"), "one\nthree\n");
     case(root.path(), "wrong", APPLIES, Some("one\nfour\n"));
     case(root.path(), "applied-though-it-must-not", REFUSES, None);
     case(root.path(), "promote", KNOWN, Some("one\nthree\n"));
@@ -142,7 +138,7 @@ fn a_changed_result_fails_the_run_until_it_is_blessed() {
     let root = tempfile::tempdir().expect("folder");
     let dir = root.path().to_string_lossy().into_owned();
     let good = case(root.path(), "good", APPLIES, Some("one\nthree\n"));
-    write(&good.join("new.txt"), "<five>\u{1b}");
+    put(&good.join("new.txt"), "<five>\u{1b}");
     let file = root.path().join("junit.xml");
     let run = restitch(&["run", &dir, "--junit", &file.to_string_lossy()]);
     assert_eq!(run.status.code(), Some(1));
@@ -206,7 +202,7 @@ fn transcripts_are_mined_as_their_rows_say() {
         unread.remove(OsStr::new(&row.file));
         let root = tempfile::tempdir().expect("folder");
         let transcript = std::fs::read(data.join(&row.file)).expect("transcript");
-        write(&root.path().join(&row.r#as), transcript);
+        put(&root.path().join(&row.r#as), transcript);
         has(&mined(root.path()), row.said);
     }
     assert!(unread.is_empty(), "no row reads {unread:?}");
@@ -228,11 +224,11 @@ fn the_users_own_transcripts_are_found_in_each_clients_place() {
         let from = transcripts(client);
         for (name, content) in contents(Path::new(&from)) {
             let below = name.strip_prefix(&from).expect("below");
-            write(&home.path().join(place).join(below), text(&content));
+            put(&home.path().join(place).join(below), text(&content));
         }
     }
     let blocks = "# aider chat started at 2026-09-01 10:00:00\n\n#### change it\n\na.txt\n```\n<<<<<<< SEARCH\nnot there\n=======\nx\n>>>>>>> REPLACE\n```\n";
-    write(&project.join(".aider.chat.history.md"), blocks);
+    put(&project.join(".aider.chat.history.md"), blocks);
     let run = |folder: &Path| {
         let run = Command::new(env!("CARGO_BIN_EXE_restitch"))
             .args(["--json", "harness", "mine"])
@@ -354,8 +350,8 @@ fn a_failed_call_of_several_edits_becomes_a_multi_edit_case() {
         {"old_string": "\tone(1);", "new_string": "\tone(11);"},
         {"old_string": "nothing like it at all", "new_string": "x"},
     ]);
-    write(&root.path().join("in/good.jsonl"), session(good));
-    write(&root.path().join("in/absent.jsonl"), session(absent));
+    put(&root.path().join("in/good.jsonl"), session(good));
+    put(&root.path().join("in/absent.jsonl"), session(absent));
     let cases = path("cases");
     let saved = restitch(&["mine", &path("in"), "--save", &cases]);
     assert!(last_line(&saved).starts_with("2 new cases saved"), "{}", text(&saved.stdout));
@@ -396,7 +392,7 @@ fn a_result_is_compared_with_the_agents_next_edit() {
         }
         let session = lines(&records);
         let path = root.path().join("session.jsonl");
-        write(&path, &session);
+        put(&path, &session);
         let said = mined(&path);
         has(&said, json!({"failures": [{"ending": ending, "file_known": is_read}]}));
         // The table has it under the word that the page explains.

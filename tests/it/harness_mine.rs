@@ -7,8 +7,8 @@ use std::path::Path;
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 
-use crate::harness::{contents, failures, fixtures, has, lines, mine, mined, mined_from, write};
-use crate::sandbox::{git, git_at};
+use crate::harness::{contents, failures, fixtures, has, lines, mine, mined, mined_from};
+use crate::sandbox::{git, git_at, put};
 
 fn count(said: &Value, name: &str) -> usize {
     failures(said).iter().filter(|f| f[name] == true).count()
@@ -93,7 +93,7 @@ mod database {
         // A session that is in the tree and in the database is one.
         for name in ["message/ses_02/msg_2.json", "part/msg_2/p1.json"] {
             let from = fixtures("opencode/storage").join(name);
-            write(&home.join("opencode/storage").join(name), fs::read(from).expect("file"));
+            put(&home.join("opencode/storage").join(name), fs::read(from).expect("file"));
         }
         assert_eq!(mined(&home)["sessions"], 1);
         let (home, saved) = (home.to_string_lossy(), root.path().join("cases"));
@@ -116,7 +116,7 @@ mod database {
         // As a crash or a copy leaves it: the log without its index.
         let left = root.path().join("left/opencode.db");
         for end in ["db", "db-wal"] {
-            write(&left.with_extension(end), fs::read(live.with_extension(end)).expect("file"));
+            put(&left.with_extension(end), fs::read(live.with_extension(end)).expect("file"));
         }
         let quiet = root.path().join("quiet/opencode.db");
         drop(fill(&quiet, "wal"));
@@ -207,7 +207,7 @@ mod git {
         }
 
         fn commit(&self, content: &str, date: &str) {
-            write(&self.root.path().join("src/--output=a.py"), content);
+            put(&self.root.path().join("src/--output=a.py"), content);
             self.git(&["add", "."], date);
             self.git(&["commit", "-qm", "m"], date);
         }
@@ -234,7 +234,7 @@ mod git {
                 }
             }
             let file = self.root.path().join("session.jsonl");
-            write(&file, lines);
+            put(&file, lines);
             mined(&file)["failures"][0].clone()
         }
     }
@@ -281,7 +281,7 @@ mod git {
         let repository = Repository::new();
         let root = repository.root.path();
         let (trap, sprung) = (root.join("trap.sh"), root.join("sprung"));
-        write(&trap, format!("#!/bin/sh\necho \"$@\" >> '{}'\n", sprung.display()));
+        put(&trap, format!("#!/bin/sh\necho \"$@\" >> '{}'\n", sprung.display()));
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
@@ -294,7 +294,7 @@ mod git {
             repository.git(&["config", name, &command], "2022-01-02T00:00:00Z");
         }
         repository.git(&["config", "log.showSignature", "true"], "2022-01-02T00:00:00Z");
-        write(&root.join(".git/info/attributes"), "* diff=x filter=x\n");
+        put(&root.join(".git/info/attributes"), "* diff=x filter=x\n");
         assert_eq!(repository.mined(&[], &[])["file_from"], "from git");
         assert!(!sprung.exists(), "{}", fs::read_to_string(&sprung).unwrap_or_default());
     }
@@ -304,7 +304,7 @@ mod git {
 fn the_history_of_aider_may_have_another_name() {
     let root = tempfile::tempdir().expect("folder");
     let named = root.path().join("saved under another name");
-    write(&named, include_str!("data/mined/aider.chat.history.md"));
+    put(&named, include_str!("data/mined/aider.chat.history.md"));
     // Lines that an error shows are no file, and make no case.
     let cases = root.path().join("cases");
     let said = mined_from(&[&named.to_string_lossy(), "--save", &cases.to_string_lossy()], &[]);
@@ -396,7 +396,7 @@ mod agents {
 
     /// A repository with the file, and the id of its commit.
     fn repository(at: &Path) -> String {
-        write(&at.join("src/a.py"), BEFORE);
+        put(&at.join("src/a.py"), BEFORE);
         for arguments in [&["init", "-q"][..], &["add", "."], &["commit", "-qm", "m"]] {
             git(at, arguments);
         }
@@ -437,7 +437,7 @@ mod agents {
             output("c4", "Invalid patch hunk on line 3"),
         ]);
         let file = root.path().join("elsewhere/rollout-1.jsonl");
-        write(&file, session);
+        put(&file, session);
         let file = file.to_string_lossy();
         assert_eq!(mined_from(&[&file], &[])["models"][0]["no_file"], 1);
         for old in ["/home/someone/git/shop", "shop"] {
@@ -470,8 +470,8 @@ mod agents {
         let git = |arguments: &[&str]| git(&repository_dir, arguments);
         git(&["checkout", "-q", "--orphan", "entire/checkpoints/v1"]);
         git(&["rm", "-rfq", "."]);
-        write(&repository_dir.join("ab/cdef01/0/full.jsonl"), half);
-        write(&repository_dir.join("12/345678/0/full.jsonl"), whole);
+        put(&repository_dir.join("ab/cdef01/0/full.jsonl"), half);
+        put(&repository_dir.join("12/345678/0/full.jsonl"), whole);
         git(&["add", "."]);
         git(&["commit", "-qm", "c"]);
         git(&["symbolic-ref", "HEAD", "refs/heads/empty"]);

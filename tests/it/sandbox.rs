@@ -40,6 +40,21 @@ impl Drop for Running {
     }
 }
 
+/// Writes a file, and makes the folders above it.
+pub(crate) fn put(path: &Path, bytes: impl AsRef<[u8]>) {
+    fs::create_dir_all(path.parent().expect("folder")).expect("folder");
+    fs::write(path, bytes).expect("file");
+}
+
+/// A folder with these files, which goes away with the test.
+pub(crate) fn folder_with(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("folder");
+    for (name, text) in files {
+        put(&folder.path().join(name), text);
+    }
+    folder
+}
+
 /// A root and a state folder that go away with the test.
 pub(crate) struct Sandbox {
     temp: tempfile::TempDir,
@@ -85,10 +100,14 @@ impl Sandbox {
         self.root().join(name)
     }
 
+    /// The same with this file in the root.
+    pub(crate) fn with(self, name: &str, bytes: impl AsRef<[u8]>) -> Self {
+        self.write(name, bytes);
+        self
+    }
+
     pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
-        let path = self.file(name);
-        fs::create_dir_all(path.parent().expect("folder")).expect("folder");
-        fs::write(path, bytes).expect("file");
+        put(&self.file(name), bytes);
     }
 
     pub(crate) fn bytes(&self, name: &str) -> Vec<u8> {
@@ -132,9 +151,7 @@ impl Sandbox {
 
     /// The replies of `batch` to these requests.
     pub(crate) fn batch(&self, requests: &[Value]) -> Vec<Value> {
-        let lines: String = requests.iter().map(|request| format!("{request}\n")).collect();
-        let out = self.run(&["batch"], lines.as_bytes());
-        rows(&String::from_utf8(out.stdout).expect("text"))
+        batch(self.restitch(&["batch"]), requests)
     }
 
     /// A line-by-line conversation with a command of the binary.
@@ -173,6 +190,16 @@ pub(crate) fn git_at(date: &str, folder: &Path, arguments: &[&str]) -> Vec<u8> {
 /// A file of this many lines, `line 1` and so on.
 pub(crate) fn numbered(total: usize) -> String {
     (1..=total).map(|n| format!("line {n}\n")).collect()
+}
+
+/// The replies of a `batch` command to these requests.
+pub(crate) fn batch(command: Command, requests: &[Value]) -> Vec<Value> {
+    let lines: String = requests.iter().map(|request| format!("{request}\n")).collect();
+    let out = finish(command, lines.as_bytes());
+    let replies: Vec<Value> = rows(&String::from_utf8(out.stdout).expect("text"));
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert_eq!(replies.len(), requests.len(), "{:?} {said}", out.status);
+    replies
 }
 
 /// Runs a command to its end with this on its stdin.

@@ -11,10 +11,7 @@ use crate::says::says;
 const SOURCE: &str = "fn main() {\n    greet(\"world\");\n}\n\nfn greet(name: &str) {\n    println!(\"Hello, {name}\");\n}\n";
 
 fn project() -> tempfile::TempDir {
-    let dir = tempfile::tempdir().expect("folder");
-    std::fs::create_dir(dir.path().join("src")).expect("src");
-    std::fs::write(dir.path().join("src/main.rs"), SOURCE).expect("file");
-    dir
+    crate::sandbox::folder_with(&[("src/main.rs", SOURCE)])
 }
 
 async fn agent(root: &Path, server: &Server, task: &str, more: &[&str]) -> RunOutput {

@@ -9,15 +9,13 @@ use serde_json::{Value, json};
 
 use super::server::{RunOutput, hook, restitch, restitch_at};
 use crate::disk::names_below;
+use crate::sandbox::{folder_with, put};
 use crate::says::says;
 
 const APP: &str = "import math\n\ndef total(items):\n    sum = 0\n    for item in items:\n        sum += item.price\n    return sum\n";
 
 fn workspace() -> tempfile::TempDir {
-    let dir = tempfile::tempdir().expect("folder");
-    std::fs::create_dir(dir.path().join("src")).expect("src");
-    std::fs::write(dir.path().join("src/app.py"), APP).expect("file");
-    dir
+    folder_with(&[("src/app.py", APP)])
 }
 
 /// A recorded input of a client's hook, and the answer to it.
@@ -222,8 +220,7 @@ async fn permissions_are_asked_for_and_checked() {
         let text = std::fs::read_to_string(root.join(file)).expect("file");
         assert!(text.contains(permission), "{text}");
         assert!(!home.join(trust).exists(), "{client}: the trust is the user's to give");
-        std::fs::create_dir_all(home.join(trust).parent().expect("folder")).expect("folder");
-        std::fs::write(home.join(trust), trusted).expect("file");
+        put(&home.join(trust), trusted);
         let well = run(&["doctor", "--client", client]).await;
         for words in ["edited a test file", "ok    trust"] {
             assert!(well.stdout.contains(words), "{client}, {words}: {}", well.stdout);

@@ -14,6 +14,7 @@ use crate::client::request;
 use crate::http::{HttpServer, read};
 use crate::model::server::ModelServer;
 use crate::model::{FILE, NEW, OLD, after};
+use crate::sandbox::{folder_with, put};
 use crate::says::says;
 
 const TOKEN: &str = "the-token-of-alpha-0001";
@@ -50,9 +51,7 @@ fn edit(server: &HttpServer, head: &str, old: &str, new: &str) -> String {
 
 /// A root with a file `f`, and a token.
 fn world() -> (tempfile::TempDir, &'static str) {
-    let temp = tempfile::tempdir().expect("folder");
-    fs::create_dir(temp.path().join("app")).expect("root");
-    fs::write(temp.path().join("app/f"), "this is app\n").expect("file");
+    let temp = folder_with(&[("app/f", "this is app\n")]);
     let token = temp.path().join("token");
     fs::write(&token, format!("{TOKEN}\n")).expect("token");
     let mode = <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o600);
@@ -77,8 +76,7 @@ fn one_token_opens_one_root() {
 fn a_service_that_starts_in_the_top_folder_keeps_its_configuration() {
     let (temp, _) = world();
     let home = temp.path().join("home/.config/restitch");
-    fs::create_dir_all(&home).expect("folder");
-    fs::write(home.join("config.toml"), "[server]\ndrain = 0\n").expect("config");
+    put(&home.join("config.toml"), "[server]\ndrain = 0\n");
     let command = |root: Option<&str>| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_restitch"));
         command

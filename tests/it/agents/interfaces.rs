@@ -76,13 +76,7 @@ struct Workspace {
 
 impl Workspace {
     fn new(files: &[(&str, &str)]) -> Self {
-        let dir = tempfile::tempdir().expect("folder");
-        for (path, text) in files {
-            let path = dir.path().join(path);
-            std::fs::create_dir_all(path.parent().expect("parent")).expect("folder");
-            std::fs::write(path, text).expect("file");
-        }
-        Self { dir }
+        Self { dir: crate::sandbox::folder_with(files) }
     }
 
     fn root(&self) -> &Path {

@@ -20,9 +20,7 @@ pub(crate) fn binary(root: &Path) -> Command {
 }
 
 pub(crate) fn workspace() -> tempfile::TempDir {
-    let dir = tempfile::tempdir().expect("folder");
-    std::fs::write(dir.path().join("a.txt"), "one\ntwo\nthree\n").expect("file");
-    dir
+    crate::sandbox::folder_with(&[("a.txt", "one\ntwo\nthree\n")])
 }
 
 /// For a host that shows a diff before it approves: the answer has it, and nothing is written.

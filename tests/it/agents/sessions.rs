@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::mcp::{binary, workspace};
 use crate::client::Client;
+use crate::sandbox::put;
 
 fn names(listed: &Value) -> Vec<&str> {
     let tools = listed["tools"].as_array().expect("tools");
@@ -169,9 +170,8 @@ fn the_root_is_found_and_said() {
     let dir = workspace();
     let top = dir.path().canonicalize().expect("root");
     let deep = top.join("src/deep");
-    std::fs::create_dir_all(&deep).expect("folders");
-    std::fs::write(top.join("src/.mcp.json"), "{}").expect("file");
-    std::fs::write(deep.join("b.txt"), "b\n").expect("file");
+    put(&top.join("src/.mcp.json"), "{}");
+    put(&deep.join("b.txt"), "b\n");
     let start = |flags: &[&str], capabilities: Value| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_restitch"));
         command.current_dir(&deep).env("RESTITCH_STATE_DIR", top.join(".state"));
@@ -236,8 +236,7 @@ fn a_changed_root_moves_neither_without_an_answer_nor_with_staged_edits() {
     let top = dir.path().canonicalize().expect("folder");
     let (one, two) = (top.join("one"), top.join("two"));
     for folder in [&one, &two, &top] {
-        std::fs::create_dir_all(folder).expect("folder");
-        std::fs::write(folder.join("f.txt"), "old\n").expect("file");
+        put(&folder.join("f.txt"), "old\n");
     }
     let capabilities = json!({"roots": {"listChanged": true}});
     let mut session = Client::session_of("t", capabilities, binary(&top), &["--stage"]);

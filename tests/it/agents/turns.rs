@@ -10,13 +10,11 @@ use super::mcp::binary;
 use super::server::{Server, call_turn, last_answers, restitch, text_turn, turn};
 use crate::client::{Client, hello};
 use crate::reading::line_edit;
-use crate::sandbox::numbered;
+use crate::sandbox::{folder_with, numbered};
 use crate::says::says;
 
 fn project(total: usize) -> tempfile::TempDir {
-    let dir = tempfile::tempdir().expect("folder");
-    std::fs::write(dir.path().join("f"), numbered(total)).expect("file");
-    dir
+    folder_with(&[("f", &numbered(total))])
 }
 
 fn text(root: &Path) -> String {

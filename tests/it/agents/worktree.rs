@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::server::restitch;
 use crate::client::Client;
 use crate::disk::{has, skip};
+use crate::sandbox::put;
 
 /// A main checkout with a client's configuration that is not committed, and in it a worktree.
 struct Checkouts {
@@ -23,8 +24,7 @@ fn checkouts(worktree: &str) -> Option<Checkouts> {
     }
     let temp = tempfile::tempdir().expect("folder");
     let main = temp.path().canonicalize().expect("folder").join("app");
-    std::fs::create_dir_all(main.join("src")).expect("folder");
-    std::fs::write(main.join("src/a.py"), "one = 1\n").expect("file");
+    put(&main.join("src/a.py"), "one = 1\n");
     let git = |arguments: &[&str]| drop(crate::sandbox::git(&main, arguments));
     git(&["init", "-q"]);
     git(&["add", "."]);

@@ -42,8 +42,7 @@ async fn a_save_between_an_edit_and_its_rename_is_not_lost() {
 
 #[test]
 fn a_whole_file_goes_only_as_the_version_that_is_meant() {
-    let work = Sandbox::in_memory();
-    fs::write(work.file("a"), "new\n").expect("file");
+    let work = Sandbox::in_memory().with("a", "new\n");
     let engine = work.engine();
     let path = work_path("a");
     let old = restitch::internals::text::ContentHash::of(b"old\n").to_string();
@@ -93,8 +92,7 @@ fn an_edit_without_a_record_has_no_revision() {
 
 #[test]
 fn a_failed_edit_without_a_record_discards_no_other_record() {
-    let work = Sandbox::in_memory();
-    fs::write(work.file("a"), "one\n").expect("file");
+    let work = Sandbox::in_memory().with("a", "one\n");
     let mine = work.engine();
     let log = history_of(&work).join("log");
     fs::create_dir(&log).expect("in the way");
@@ -286,8 +284,7 @@ fn without_free_descriptors_the_answer_is_true() {
     let (mut refused, mut written) = (0, 0);
     for (arguments, name, before) in [(create, "new", None), (replace, "f", Some("old\n"))] {
         for limit in 3..40 {
-            let work = Sandbox::in_memory();
-            fs::write(work.file("f"), "old\n").expect("file");
+            let work = Sandbox::in_memory().with("f", "old\n");
             let out = limited(&work, &format!("-n {limit}"), &arguments);
             let now = fs::read_to_string(work.file(name)).ok();
             let Ok(reply) = serde_json::from_slice::<Value>(&out.stdout) else {
@@ -336,8 +333,7 @@ fn a_commit_of_many_files_does_not_run_out_of_descriptors() {
 
 #[test]
 fn two_edits_of_one_file_in_a_commit_are_refused() {
-    let work = Sandbox::in_memory();
-    fs::write(work.file("a"), "one\n").expect("file");
+    let work = Sandbox::in_memory().with("a", "one\n");
     fs::hard_link(work.file("a"), work.file("b")).expect("link");
     let start = std::time::Instant::now();
     let batch = vec![whole("a", "one\n", "two\n"), whole("b", "one\n", "three\n")];
@@ -489,8 +485,7 @@ fn a_sub_folder_has_the_history_of_its_project() {
 
 #[test]
 fn a_line_number_beyond_any_file_is_answered_at_once() {
-    let work = Sandbox::in_memory();
-    fs::write(work.file("a"), "one\ntwo\none\n").expect("file");
+    let work = Sandbox::in_memory().with("a", "one\ntwo\none\n");
     let engine = work.engine();
     edit(&engine, "a", "two", "zwei").expect("edit");
     fs::write(work.file("a"), "zero\none\nzwei\nthree\none\n").expect("another program");

@@ -273,8 +273,7 @@ fn a_kill_at_any_system_call_leaves_the_old_or_the_new_file() {
     for scenario in all.into_iter().take(chosen) {
         for syscall in SYSCALLS.split(' ') {
             for when in 1.. {
-                let work = Sandbox::in_memory();
-                fs::write(work.file("f"), &scenario.old).expect("file");
+                let work = Sandbox::in_memory().with("f", &scenario.old);
                 (scenario.prepare)(&work);
                 let before = look(&work, scenario.path);
                 let killed = trace(&work, &scenario, &format!("{syscall}:signal=KILL:when={when}"));
@@ -366,8 +365,7 @@ fn a_single_fault_never_makes_the_answer_contradict_the_disk() {
             let common = ["newfstatat", "statx", "openat", "read", "lseek", "write"].contains(call);
             for error in errors.iter().take(if common { 3 } else { usize::MAX }) {
                 for when in 1..=count(4, 60) {
-                    let work = Sandbox::in_memory();
-                    fs::write(work.file("f"), &scenario.old).expect("file");
+                    let work = Sandbox::in_memory().with("f", &scenario.old);
                     (scenario.prepare)(&work);
                     let before = look(&work, scenario.path);
                     let inject = format!("{call}:error={error}:when={when}");
@@ -418,8 +416,7 @@ fn a_single_fault_never_makes_the_answer_contradict_the_disk() {
     // A writer that does not look at its results says yes to what did not happen.
     let mut lies = 0;
     for error in &errors[..2] {
-        let work = Sandbox::in_memory();
-        fs::write(work.file("f"), "old\n").expect("file");
+        let work = Sandbox::in_memory().with("f", "old\n");
         let script = format!("printf 'new\\n' > {} 2>/dev/null; exit 0", work.file("f").display());
         let inject = format!("inject=write:error={error}:when=1+");
         let output = Command::new("strace")
@@ -462,8 +459,7 @@ fn the_file_is_read_back_after_it_was_written() {
 fn faults_told_after_the_write(plain: &Scenario, call: &str, new: &[u8]) -> usize {
     let mut told = 0;
     for when in 1..300 {
-        let work = Sandbox::in_memory();
-        fs::write(work.file("f"), &plain.old).expect("file");
+        let work = Sandbox::in_memory().with("f", &plain.old);
         let log = work.outside().join("trace");
         let inject = format!("{call}:error=EIO:when={when}");
         let output = edit_under_strace(&work, plain, &log, &inject).output().expect("strace");
@@ -482,8 +478,7 @@ fn faults_told_after_the_write(plain: &Scenario, call: &str, new: &[u8]) -> usiz
 #[test]
 fn a_signal_lets_a_commit_finish_and_leaves_no_temp() {
     let runs = count(10, 200);
-    let work = Sandbox::new();
-    fs::write(work.file("f"), "n 0\n").expect("file");
+    let work = Sandbox::new().with("f", "n 0\n");
     let mut value = 0_u64;
     for n in 0..runs {
         let mut child = work

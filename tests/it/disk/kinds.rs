@@ -201,8 +201,7 @@ fn what_is_no_file_is_refused_at_once() {
 
 #[test]
 fn read_only_files_are_refused_and_untouched() {
-    let work = Sandbox::new();
-    fs::write(work.file("f"), "old\n").expect("file");
+    let work = Sandbox::new().with("f", "old\n");
     chmod(&work.file("f"), 0o444);
     let state = || {
         let meta = fs::metadata(work.file("f")).expect("meta");
@@ -217,8 +216,7 @@ fn read_only_files_are_refused_and_untouched() {
 
 #[test]
 fn hard_links_stay_together_and_the_report_says_so() {
-    let work = Sandbox::new();
-    fs::write(work.file("a"), "old\n").expect("file");
+    let work = Sandbox::new().with("a", "old\n");
     fs::hard_link(work.file("a"), work.file("b")).expect("link");
     let report = edit(&work.engine(), "a", "old", "a longer new").expect("edit");
     assert_eq!(report.write_method, Some(WriteMethod::InPlace));
@@ -463,8 +461,7 @@ fn encoding_rs_gbk(text: &str) -> Vec<u8> {
 
 #[test]
 fn without_a_state_folder_edits_still_work_and_say_so() {
-    let work = Sandbox::new();
-    fs::write(work.file("f"), "old\n").expect("file");
+    let work = Sandbox::new().with("f", "old\n");
     fs::write(work.root().with_file_name("blocked"), "a file, not a folder").expect("file");
     let state = Some(work.root().with_file_name("blocked").join("state"));
     let store = DiskStore::open_with(&work.root(), DiskOptions { state, ..DiskOptions::default() })
@@ -480,8 +477,7 @@ fn without_a_state_folder_edits_still_work_and_say_so() {
 
 #[test]
 fn a_panic_while_deciding_leaves_the_file_and_the_store_usable() {
-    let work = Sandbox::new();
-    fs::write(work.file("f"), "now\n").expect("file");
+    let work = Sandbox::new().with("f", "now\n");
     let store = work.store();
     let path = work_path("f");
     let edit = whole_file_edit(&path, Some(b"before\n"), b"after\n")

@@ -149,7 +149,7 @@ enum Look {
     AfterStart,
 }
 
-/// Cuts the power of a writer again and again.
+/// Cuts the power of a writer again and again, and prints what came of it.
 fn cut(disk: &Loop, writer: Writer, look: Look, cuts: usize) -> Cuts {
     use std::io::{BufRead as _, BufReader};
     use std::sync::Arc;
@@ -202,6 +202,10 @@ fn cut(disk: &Loop, writer: Writer, look: Look, cuts: usize) -> Cuts {
     child.wait().expect("dead");
     reader.join().expect("reader");
     fs::remove_dir_all(&root).expect("clear");
+    let Cuts { torn, lost } = seen;
+    println!(
+        "{cuts} power cuts of {writer:?}, {look:?}: {torn} torn or absent, {lost} acknowledged edits lost"
+    );
     seen
 }
 
@@ -211,28 +215,13 @@ fn power_cuts_lose_no_acknowledged_edit() {
         Ok(disk) => disk,
         Err(why) => return skip("power cuts", &why),
     };
-    let cuts = count(25, 1_000);
-    let seen = cut(&disk, Writer::Store, Look::AtOnce, cuts);
-    println!(
-        "{cuts} power cuts: {} torn or absent, {} acknowledged edits lost",
-        seen.torn, seen.lost
-    );
+    let seen = cut(&disk, Writer::Store, Look::AtOnce, count(25, 1_000));
     assert_eq!((seen.torn, seen.lost), (0, 0));
 
-    let cuts = count(10, 100);
-    let no_sync = cut(&disk, Writer::NoSync, Look::AtOnce, cuts);
-    println!(
-        "broken writer (nothing synced): {} of {cuts} torn, {} lost",
-        no_sync.torn, no_sync.lost
-    );
+    let no_sync = cut(&disk, Writer::NoSync, Look::AtOnce, count(10, 100));
     assert!(no_sync.torn + no_sync.lost > 0, "the harness does not see a missing sync");
     // Only the last rename is at stake here, so it takes more cuts to see one lost.
-    let cuts = count(60, 200);
-    let file_only = cut(&disk, Writer::FileSyncOnly, Look::AtOnce, cuts);
-    println!(
-        "broken writer (folder not synced): {} of {cuts} torn, {} lost",
-        file_only.torn, file_only.lost
-    );
+    let file_only = cut(&disk, Writer::FileSyncOnly, Look::AtOnce, count(60, 200));
     assert!(file_only.torn + file_only.lost > 0, "the harness does not see a missing folder sync");
 }
 
@@ -245,18 +234,8 @@ fn power_cuts_of_an_in_place_write_are_put_right_at_the_next_start() {
     if !Command::new("unshare").args(["-m", "true"]).status().is_ok_and(|status| status.success()) {
         return skip("power cuts of in-place writes", "unshare -m is not allowed here");
     }
-    let cuts = count(15, 500);
-    let seen = cut(&disk, Writer::Store, Look::AfterStart, cuts);
-    println!(
-        "{cuts} power cuts of in-place writes: {} torn, {} acknowledged edits lost",
-        seen.torn, seen.lost
-    );
+    let seen = cut(&disk, Writer::Store, Look::AfterStart, count(15, 500));
     assert_eq!((seen.torn, seen.lost), (0, 0));
-    let cuts = count(10, 100);
-    let broken = cut(&disk, Writer::InPlace, Look::AfterStart, cuts);
-    println!(
-        "broken writer (in place, no journal): {} of {cuts} torn, {} lost",
-        broken.torn, broken.lost
-    );
+    let broken = cut(&disk, Writer::InPlace, Look::AfterStart, count(10, 100));
     assert!(broken.torn + broken.lost > 0, "the harness does not see a missing journal");
 }

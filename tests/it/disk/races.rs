@@ -369,9 +369,7 @@ const SECRET: &str = "canary: must not be seen or changed\n";
 
 fn canaries(work: &Sandbox) {
     for name in ["f", "deep/f", "deep/er/f"] {
-        let file = work.outside().join(name);
-        fs::create_dir_all(file.parent().expect("parent")).expect("folder");
-        fs::write(file, SECRET).expect("canary");
+        crate::sandbox::put(&work.outside().join(name), SECRET);
     }
 }
 
@@ -550,9 +548,7 @@ async fn a_search_reads_nothing_outside_through_a_swapped_name() {
 
 #[tokio::test]
 async fn a_search_is_bounded_and_stays_at_its_root() {
-    let work = Sandbox::in_memory();
-    fs::write(work.file("one-line"), "a".repeat(100 << 20)).expect("file");
-    fs::write(work.file("f"), "needle\n").expect("file");
+    let work = Sandbox::in_memory().with("one-line", "a".repeat(100 << 20)).with("f", "needle\n");
     let toolbox = Toolbox::new(work.engine());
     let options = CallOptions::default();
     let search = || toolbox.call("search", json!({ "keyword": "needle" }), &options);

@@ -50,8 +50,7 @@ fn what_cannot_be_undone_is_not_for_a_revision_that_is_undone_already() {
         (Some("c\n"), "another program has changed the same lines since"),
         (None, "another program has removed the file since"),
     ] {
-        let work = Sandbox::new();
-        fs::write(work.file("f"), "b\n").expect("file");
+        let work = Sandbox::new().with("f", "b\n");
         run(&work, &["edit", "f", "--old", "b", "--new", "B"]);
         run(&work, &["edit", "f", "--old", "B", "--new", "BB"]);
         run(&work, &["undo"]);
@@ -89,8 +88,7 @@ fn the_record_of_a_commit_is_read_and_written_in_the_form_that_logs_have() {
 
 #[test]
 fn a_history_that_is_removed_is_told_as_that() {
-    let work = Sandbox::new();
-    fs::write(work.file("f"), "b\n").expect("file");
+    let work = Sandbox::new().with("f", "b\n");
     let engine = work.engine();
     edit(&engine, "f", "b", "B").expect("edit");
     fs::remove_dir_all(work.state().join("history")).expect("removed");
@@ -105,8 +103,7 @@ fn a_history_that_is_removed_is_told_as_that() {
 
 #[test]
 fn edits_creations_and_deletions_are_undone_from_other_processes() {
-    let work = Sandbox::new();
-    fs::write(work.file("f"), b"caf\xE9\r\ntwo\r\nno newline").expect("file");
+    let work = Sandbox::new().with("f", b"caf\xE9\r\ntwo\r\nno newline");
     fs::set_permissions(work.file("f"), fs::Permissions::from_mode(0o751)).expect("mode");
     let original = fs::read(work.file("f")).expect("file");
     let (code, reply) = run(&work, &["edit", "f", "--old", "two", "--new", "zwei"]);
@@ -154,8 +151,7 @@ fn a_small_change_is_undone_by_either_version_and_the_change() {
     let text =
         |middle: &str| format!("{}é{middle}é\n{}", "above\n".repeat(50), "below\n".repeat(50));
     // One version is kept: the file that was displaced, as it was but for its owner only.
-    let work = Sandbox::new();
-    fs::write(work.file("f"), text("€a€")).expect("file");
+    let work = Sandbox::new().with("f", text("€a€"));
     edit(&work.engine(), "f", "é€a€é", "é€b€c€é").expect("edit");
     let kept = kept_versions(&work);
     let content: Vec<_> = kept.iter().map(|path| fs::read(path).expect("kept")).collect();
@@ -167,8 +163,7 @@ fn a_small_change_is_undone_by_either_version_and_the_change() {
     assert_eq!(fs::read_to_string(work.file("f")).expect("file"), text("€a€"));
 
     // Another program changes another place: the version in between is made again.
-    let work = Sandbox::new();
-    fs::write(work.file("f"), text("1")).expect("file");
+    let work = Sandbox::new().with("f", text("1"));
     edit(&work.engine(), "f", "é1é", "é2é").expect("edit");
     fs::write(work.file("f"), text("2").replacen("above", "ABOVE", 1)).expect("foreign");
     assert_eq!(run(&work, &["undo", "1"]).0, Some(0));
@@ -176,8 +171,7 @@ fn a_small_change_is_undone_by_either_version_and_the_change() {
     assert_eq!(fs::read_to_string(work.file("f")).expect("file"), wanted);
 
     // A kept version that was damaged is never put back.
-    let work = Sandbox::new();
-    fs::write(work.file("f"), text("1")).expect("file");
+    let work = Sandbox::new().with("f", text("1"));
     edit(&work.engine(), "f", "é1é", "é2é").expect("edit");
     fs::write(work.file("f"), "by another program\n").expect("foreign");
     fs::write(&kept_versions(&work)[0], "damaged").expect("damage");
@@ -222,8 +216,7 @@ fn a_state_folder_on_another_file_system_keeps_copies() {
 
 #[test]
 fn an_undo_that_is_in_the_way_of_a_later_change_names_it() {
-    let work = Sandbox::new();
-    fs::write(work.file("f"), "a\nb\nc\nd\n").expect("file");
+    let work = Sandbox::new().with("f", "a\nb\nc\nd\n");
     let engine = work.engine();
     edit(&engine, "f", "b", "B").expect("1");
     edit(&engine, "f", "d", "D").expect("2");
@@ -452,8 +445,7 @@ fn a_change_elsewhere_is_joined_and_one_in_the_same_place_is_a_conflict() {
 
 #[test]
 fn a_repeated_request_answers_with_the_first_result() {
-    let work = Sandbox::new();
-    fs::write(work.file("f"), "a\n").expect("file");
+    let work = Sandbox::new().with("f", "a\n");
     // Sent five times by five processes: it grows once.
     let request = ["edit", "f", "--old", "a", "--new", "a\na", "--request-id", "r1"];
     let first = run(&work, &request);

@@ -12,9 +12,7 @@ fn edit(path: &str, old: &str, new: &str) -> Value {
 #[test]
 #[cfg_attr(windows, ignore = "on Windows what is past is known to one process only")]
 fn the_same_call_gets_the_first_answer_and_any_other_is_refused() {
-    let sandbox = Sandbox::new();
-    sandbox.write("a", "one\n");
-    sandbox.write("b", "one\n");
+    let sandbox = Sandbox::new().with("a", "one\n").with("b", "one\n");
     let reordered = json!({ "request_id": "r1", "arguments": { "new_str": "two", "old_str": "one", "path": "a" } });
     let replies = sandbox.batch(&[
         edit("a", "one", "two"),
@@ -39,9 +37,7 @@ fn the_same_call_gets_the_first_answer_and_any_other_is_refused() {
 #[test]
 #[cfg_attr(windows, ignore = "on Windows what is past is known to one process only")]
 fn an_id_is_known_by_its_commit_when_the_answer_is_lost() {
-    let sandbox = Sandbox::new();
-    sandbox.write("a", "x\n");
-    sandbox.write("b", "x\n");
+    let sandbox = Sandbox::new().with("a", "x\n").with("b", "x\n");
     assert_eq!(sandbox.batch(&[edit("a", "x", "xx")])[0]["ok"], true);
     for name in names_below(&sandbox.state()) {
         if name.contains("/answers/") {

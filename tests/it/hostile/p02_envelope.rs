@@ -6,8 +6,7 @@ use super::Sandbox;
 
 #[test]
 fn whoever_asks_for_a_dry_run_in_any_spelling_gets_no_write() {
-    let sandbox = Sandbox::new();
-    sandbox.write("a", "one\n");
+    let sandbox = Sandbox::new().with("a", "one\n");
     let call = json!({ "path": "a", "old_str": "one", "new_str": "two" });
     for (field, value, understood) in [
         ("dry_run", json!(true), true),

@@ -8,8 +8,7 @@ use super::{Sandbox, text_of};
 
 #[test]
 fn a_replaced_root_is_opened_again_and_said_and_a_gone_one_is_refused() {
-    let sandbox = Sandbox::new();
-    sandbox.write("f", "one\n");
+    let sandbox = Sandbox::new().with("f", "one\n");
     let mut mcp = sandbox.mcp();
     let edit = |old: &str, new: &str| json!({ "path": "f", "old_str": old, "new_str": new });
     let first = text_of(&mcp.call(1, "edit_file", edit("one", "two")));

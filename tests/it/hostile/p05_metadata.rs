@@ -56,8 +56,7 @@ fn undo_does_not_follow_a_link_that_came_later() {
 
 #[test]
 fn the_warning_about_an_open_log_says_where_its_later_lines_go() {
-    let sandbox = Sandbox::new();
-    sandbox.write("app.log", "first\n");
+    let sandbox = Sandbox::new().with("app.log", "first\n");
     let mut log =
         OpenOptions::new().append(true).open(sandbox.root().join("app.log")).expect("log");
     let call = json!({ "path": "app.log", "old_str": "first", "new_str": "FIRST" });
@@ -86,9 +85,7 @@ fn told(program: &str, args: &[&str]) -> String {
 
 #[test]
 fn flags_and_capabilities_are_kept() {
-    let sandbox = Sandbox::new();
-    sandbox.write("f", "one\n");
-    sandbox.write("g", "one\n");
+    let sandbox = Sandbox::new().with("f", "one\n").with("g", "one\n");
     let (f, g) = (sandbox.root().join("f"), sandbox.root().join("g"));
     let (f, g) = (f.to_str().expect("path"), g.to_str().expect("path"));
     let edit =
@@ -117,8 +114,7 @@ fn flags_and_capabilities_are_kept() {
 
 #[test]
 fn an_attribute_whose_name_is_no_text_stops_no_edit_and_is_kept() {
-    let sandbox = Sandbox::new();
-    sandbox.write("f", "one\n");
+    let sandbox = Sandbox::new().with("f", "one\n");
     let path = sandbox.root().join("f");
     let name = b"user.n\xffame";
     if rustix::fs::setxattr(&path, &name[..], b"v", rustix::fs::XattrFlags::empty()).is_err() {

@@ -36,8 +36,7 @@ fn busy(sandbox: &Sandbox, client: &mut Client, calls: u64) {
 
 #[test]
 fn a_ping_and_a_cancellation_are_heard_while_calls_take_long() {
-    let sandbox = Sandbox::new();
-    sandbox.write("small", "one\n");
+    let sandbox = Sandbox::new().with("small", "one\n");
     let mut mcp = sandbox.mcp();
     busy(&sandbox, &mut mcp, CALLS);
     for n in 0..5 {
@@ -80,8 +79,7 @@ fn closing_stdin_and_sigterm_end_a_busy_server() {
 
 #[test]
 fn more_calls_than_places_are_all_answered_and_a_withdrawn_one_is_not_made() {
-    let sandbox = Sandbox::new();
-    sandbox.write("f", "0\n");
+    let sandbox = Sandbox::new().with("f", "0\n");
     let mut mcp = sandbox.mcp();
     for id in 0..300 {
         mcp.start_call(id, "read_file", json!({ "path": "f" }));

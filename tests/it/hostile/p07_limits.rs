@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::{Sandbox, finish};
+use super::Sandbox;
 use crate::long::{is_long_run, skip};
 use crate::random::Random;
-use crate::rows::rows;
+use crate::sandbox::batch;
 
 fn refused(sandbox: &Sandbox, tool: &str, arguments: Value, limit: &str) {
     let start = Instant::now();
@@ -43,16 +43,11 @@ fn too_much_in_one_call_is_refused_by_the_limits_name() {
 
 /// The replies of `batch` in so many KiB of address space.
 fn batch_within(kib: usize, sandbox: &Sandbox, requests: &[Value]) -> Vec<Value> {
-    let lines: String = requests.iter().map(|request| format!("{request}\n")).collect();
     let mut limited = Command::new("sh");
     limited.args(["-c", &format!("ulimit -v {kib} && exec \"$0\" --no-model batch")]);
     limited.arg(env!("CARGO_BIN_EXE_restitch")).current_dir(sandbox.root());
     limited.env("RESTITCH_STATE_DIR", sandbox.state());
-    let out = finish(limited, lines.as_bytes());
-    let replies: Vec<Value> = rows(&String::from_utf8_lossy(&out.stdout));
-    let said = String::from_utf8_lossy(&out.stderr);
-    assert_eq!(replies.len(), requests.len(), "{:?} {said}", out.status);
-    replies
+    batch(limited, requests)
 }
 
 /// A line as long as its file takes the memory of a few files, and one that is too long is not read.
@@ -88,8 +83,7 @@ fn the_files_of_a_call_are_bounded_together() {
 /// A term with many wildcards costs what the text costs, and ends when it is withdrawn.
 #[test]
 fn many_wildcards_take_no_time_of_their_product() {
-    let sandbox = Sandbox::new();
-    sandbox.write("f", format!("{}\n", "a".repeat(1_200_000)));
+    let sandbox = Sandbox::new().with("f", format!("{}\n", "a".repeat(1_200_000)));
     let terms = json!({ "terms": [format!("{}b", "a*".repeat(450))] });
     let start = Instant::now();
     let reply = &sandbox.batch(&[json!({ "tool": "wildcard_search", "arguments": terms })])[0];
@@ -100,8 +94,7 @@ fn many_wildcards_take_no_time_of_their_product() {
 /// A hunk whose lines fit almost everywhere is compared at every line, with the lines that it shares.
 #[test]
 fn a_hunk_that_fits_almost_everywhere_is_decided() {
-    let sandbox = Sandbox::new();
-    sandbox.write("f", "x\n".repeat(50_000));
+    let sandbox = Sandbox::new().with("f", "x\n".repeat(50_000));
     let hunk = format!("@@\n{}-y\n+z\n", " x\n".repeat(1_000));
     let patch = format!("*** Begin Patch\n*** Update File: f\n{}*** End Patch", hunk.repeat(50));
     let start = Instant::now();
@@ -128,8 +121,7 @@ fn many_edits_of_a_large_file_take_the_memory_of_one() {
 
 #[test]
 fn the_work_of_one_call_is_limited_by_name() {
-    let sandbox = Sandbox::new();
-    sandbox.write("f", "x\n".repeat(3 << 20));
+    let sandbox = Sandbox::new().with("f", "x\n".repeat(3 << 20));
     let edits: Vec<Value> = (0..1_000)
         .map(|n| json!({ "path": "f", "old_str": format!("{n}"), "new_str": "y" }))
         .collect();
@@ -176,8 +168,7 @@ fn lines_in_another_order_are_decided() {
 /// Texts whose reading takes the square of their length, or all memory, without a limit.
 #[test]
 fn marks_and_placeholders_without_end_are_read() {
-    let sandbox = Sandbox::new();
-    sandbox.write("marks", format!("e{}\n", "\u{301}\u{323}".repeat(500_000)));
+    let sandbox = Sandbox::new().with("marks", format!("e{}\n", "\u{301}\u{323}".repeat(500_000)));
     let old = format!("e{}\n", "\u{323}\u{301}".repeat(500_000));
     let call = json!({ "arguments": { "path": "marks", "old_str": old, "new_str": "x\n" } });
     assert_eq!(sandbox.batch(&[call])[0]["ok"], false);
@@ -213,8 +204,7 @@ fn as_many_new_lines_as_a_file_has_take_no_time_of_their_square() {
 
 #[test]
 fn a_reply_is_cut_and_says_what_is_missing() {
-    let sandbox = Sandbox::new();
-    sandbox.write("f", format!("start {} end\n", "x".repeat(3 << 20)));
+    let sandbox = Sandbox::new().with("f", format!("start {} end\n", "x".repeat(3 << 20)));
     let call = json!({ "path": "f", "old_str": "start", "new_str": "begin" });
     let reply = &sandbox.batch(&[json!({ "arguments": call })])[0];
     assert_eq!(reply["ok"], true);

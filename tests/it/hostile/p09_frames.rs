@@ -90,8 +90,7 @@ fn a_client_that_does_not_read_is_not_buffered_without_bound() {
 
 #[test]
 fn a_line_of_batch_has_a_cap() {
-    let sandbox = Sandbox::new();
-    sandbox.write("f", "one\n");
+    let sandbox = Sandbox::new().with("f", "one\n");
     let long = json!({ "path": "f", "old_str": "x".repeat(17 << 20) });
     let short = json!({ "path": "f", "old_str": "one", "new_str": "two" });
     let replies = sandbox
@@ -130,8 +129,7 @@ fn what_stands_before_the_first_message_does_not_end_the_session() {
 /// The place of a call is freed by its id, whatever the id holds.
 #[test]
 fn calls_with_any_id_are_answered_without_end() {
-    let sandbox = Sandbox::new();
-    sandbox.write("f", "one\n");
+    let sandbox = Sandbox::new().with("f", "one\n");
     let mut mcp = sandbox.mcp();
     for n in 0..200 {
         let id = json!(format!("a\\b\"c\n{n}"));
@@ -147,8 +145,7 @@ fn calls_with_any_id_are_answered_without_end() {
 /// Who may not read files by a tool may not read them as resources either.
 #[test]
 fn the_chosen_tools_bound_resources_too() {
-    let sandbox = Sandbox::new();
-    sandbox.write(".env", "KEY=value-of-the-key\n");
+    let sandbox = Sandbox::new().with(".env", "KEY=value-of-the-key\n");
     let uri = format!("file://{}/.env", sandbox.root().display());
     let ask = |mcp: &mut Client, id: &str, method: &str| {
         let params = json!({ "uri": uri });

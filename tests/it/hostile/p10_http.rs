@@ -21,8 +21,7 @@ fn server(sandbox: &Sandbox, more: &[&str]) -> HttpServer {
 /// Silent peers are closed after ten seconds, so a client waits at most about so long.
 #[test]
 fn silent_connections_shut_no_client_out() {
-    let sandbox = Sandbox::new();
-    sandbox.write("f", "one\n");
+    let sandbox = Sandbox::new().with("f", "one\n");
     let server = server(&sandbox, &[]);
     let silent: Vec<TcpStream> =
         (0..600).filter_map(|_| TcpStream::connect(server.address).ok()).collect();
@@ -85,8 +84,7 @@ fn calls_that_take_long_do_not_make_it_deaf() {
 
 #[test]
 fn without_a_setting_the_end_waits_three_seconds_for_calls() {
-    let sandbox = Sandbox::new();
-    sandbox.write("lib.rs", FILE);
+    let sandbox = Sandbox::new().with("lib.rs", FILE);
     let model = ModelServer::slow(Duration::from_secs(25));
     let config = sandbox.above().join("config.toml");
     let text = format!("[model]\nname = \"m\"\nbase_url = \"{}\"\n", model.base_url());

@@ -92,8 +92,7 @@ fn a_server_that_echoes_the_key_puts_it_nowhere_and_is_asked_without_a_proxy() {
 
 #[test]
 fn a_model_that_repeats_the_key_does_not_bring_it_into_the_agents_words() {
-    let sandbox = Sandbox::new();
-    sandbox.write("f.rs", "fn f() {}\n");
+    let sandbox = Sandbox::new().with("f.rs", "fn f() {}\n");
     let url = format!("http://{}/v1", echo(Tells::AsItsAnswer));
     for args in [&["agent", "Do it"][..], &["agent", "Do it", "--json"]] {
         let mut command = sandbox.restitch(args);

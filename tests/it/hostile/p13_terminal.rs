@@ -77,8 +77,7 @@ fn colours_are_for_terminals_without_no_color() {
     if !has("script") {
         return skip("colours on a terminal", "there is no `script` here");
     }
-    let sandbox = Sandbox::new();
-    sandbox.write("f", "one\n");
+    let sandbox = Sandbox::new().with("f", "one\n");
     let edit = [env!("CARGO_BIN_EXE_restitch"), "edit", "f", "--old=one", "--new=two", "--dry-run"];
     let has_colour = |value: Option<&str>| {
         let mut command = Command::new("script");
@@ -124,8 +123,7 @@ fn a_newline_in_a_name_makes_no_line_of_its_own() {
 
 #[test]
 fn what_a_caller_sent_is_not_repeated_raw_in_a_refusal() {
-    let sandbox = Sandbox::new();
-    sandbox.write("f", "one\n");
+    let sandbox = Sandbox::new().with("f", "one\n");
     let odd = format!("x\n9 files\n{EVIL}");
     let mut mcp = sandbox.mcp();
     for (id, tool, arguments) in [

@@ -64,8 +64,7 @@ fn the_limit_holds_at_every_commit_over_all_roots_and_answers() {
 
 #[test]
 fn a_shared_folder_is_refused_and_stays_as_it_is() {
-    let sandbox = Sandbox::new();
-    sandbox.write("f", "one\n");
+    let sandbox = Sandbox::new().with("f", "one\n");
     for (mode, content, refused) in
         [(0o755, true, true), (0o777, false, true), (0o755, false, false), (0o700, true, false)]
     {
@@ -93,8 +92,7 @@ fn a_shared_folder_is_refused_and_stays_as_it_is() {
 
 #[test]
 fn without_a_home_it_is_said_that_undo_is_off() {
-    let sandbox = Sandbox::new();
-    sandbox.write("f", "one\n");
+    let sandbox = Sandbox::new().with("f", "one\n");
     let homeless = |args: &[&str]| {
         let mut command = sandbox.restitch(args);
         for name in ["RESTITCH_STATE_DIR", "XDG_STATE_HOME", "HOME"] {
@@ -112,8 +110,7 @@ fn without_a_home_it_is_said_that_undo_is_off() {
 
 #[test]
 fn without_a_variable_the_history_is_below_the_home_and_for_its_owner_only() {
-    let sandbox = Sandbox::new();
-    sandbox.write("f", "one\n");
+    let sandbox = Sandbox::new().with("f", "one\n");
     let home = sandbox.above().join("home");
     fs::create_dir(&home).expect("home");
     let mut command = sandbox.restitch(&["edit", "f", "--old", "one", "--new", "two"]);
@@ -127,8 +124,7 @@ fn without_a_variable_the_history_is_below_the_home_and_for_its_owner_only() {
 #[test]
 fn a_root_keeps_at_most_10000_commits() {
     const MOST: usize = 10_000;
-    let sandbox = Sandbox::new();
-    sandbox.write("f", "0\n");
+    let sandbox = Sandbox::new().with("f", "0\n");
     let store = sandbox.store();
     let text = |n: usize| format!("{n}\n").into_bytes();
     let commit = |n: usize| {
@@ -158,8 +154,7 @@ fn a_root_keeps_at_most_10000_commits() {
 
 #[test]
 fn a_journal_whose_root_is_gone_is_set_aside() {
-    let sandbox = Sandbox::new();
-    sandbox.write("f", "one\n");
+    let sandbox = Sandbox::new().with("f", "one\n");
     let read = json!({ "tool": "read_file", "arguments": { "path": "f" } });
     assert_eq!(sandbox.batch(std::slice::from_ref(&read)).len(), 1);
     let folder = sandbox.state().join("in-place");
@@ -188,8 +183,7 @@ fn forge(log: &str, times: &[u64], newest: u64) -> String {
 
 /// How many of forged commits are gone after some real ones, and how many commits are left.
 fn gone_after(times: impl Fn(u64) -> Vec<u64>) -> (u64, usize) {
-    let sandbox = Sandbox::new();
-    sandbox.write("f", "0\n");
+    let sandbox = Sandbox::new().with("f", "0\n");
     let store = sandbox.store();
     let text = |n: usize| format!("{n}\n").into_bytes();
     let commit = |store: &DiskStore, n: usize| {
@@ -236,8 +230,7 @@ fn a_clock_that_jumps_drops_nothing() {
 /// written.
 #[test]
 fn a_held_history_is_no_reason_not_to_end() {
-    let sandbox = Sandbox::new();
-    sandbox.write("f", "one\n");
+    let sandbox = Sandbox::new().with("f", "one\n");
     let edit = json!({ "arguments": { "path": "f", "old_str": "one", "new_str": "two" } });
     assert_eq!(sandbox.batch(std::slice::from_ref(&edit))[0]["ok"], true);
     let mut locks = names_below(&sandbox.state());

@@ -124,8 +124,7 @@ fn large_files_of_rules_are_told_in_the_log_and_a_large_git_configuration_is_cut
     for (config, code) in
         [(format!("{hooks}{rest}"), json!("EDIT_BLOCKED")), (format!("{rest}{hooks}"), json!(null))]
     {
-        let sandbox = Sandbox::new();
-        sandbox.write(".git/config", config);
+        let sandbox = Sandbox::new().with(".git/config", config);
         let call = json!({ "path": "tools/hooks/x", "old_str": "", "new_str": "x\n" });
         let reply = &sandbox.batch(&[json!({ "arguments": call })])[0];
         assert_eq!(reply["code"], code, "{reply}");
@@ -157,8 +156,7 @@ fn another_writer_is_waited_for_and_then_named() {
 /// A call is no way to other checks or another server: what is no argument is refused.
 #[test]
 fn a_caller_chooses_neither_the_model_nor_the_checks() {
-    let sandbox = Sandbox::new();
-    sandbox.write("f", "one\n");
+    let sandbox = Sandbox::new().with("f", "one\n");
     for name in ["base_url", "model", "api_key", "syntax", "root", "allow_protected", "config"] {
         for request in [
             json!({ "arguments": { "path": "f", "old_str": "one", "new_str": "two", name: "x" } }),
@@ -173,9 +171,7 @@ fn a_caller_chooses_neither_the_model_nor_the_checks() {
     let config = "[model]\nbase_url = \"http://127.0.0.1:1/v1\"\nname = \"theirs\"\n";
     for name in ["restitch.toml", ".restitch.toml", "config.toml", ".config/restitch/config.toml"] {
         sandbox.write(name, config);
-        let above = sandbox.above().join(name);
-        std::fs::create_dir_all(above.parent().expect("folder")).expect("folder");
-        std::fs::write(above, config).expect("written");
+        crate::sandbox::put(&sandbox.above().join(name), config);
     }
     let mut command = sandbox.restitch(&["doctor", "--json"]);
     command.env("HOME", sandbox.above().join("home")).env_remove("XDG_CONFIG_HOME");

@@ -92,8 +92,7 @@ const RESOURCE: &[u8] =
 /// Nothing but protocol comes back, and the server lives.
 #[test]
 fn mcp_frames() {
-    let sandbox = Sandbox::new();
-    sandbox.write("f", "one\ntwo\nthree\n");
+    let sandbox = Sandbox::new().with("f", "one\ntwo\nthree\n");
     let mut child = sandbox.restitch(&["mcp"]).env("RESTITCH_LOG", "off").spawn().expect("starts");
     let mut stdin = child.stdin.take().expect("piped");
     let stdout = child.stdout.take().expect("piped");
@@ -129,8 +128,7 @@ fn mcp_frames() {
 
 #[test]
 fn batch_lines() {
-    let sandbox = Sandbox::new();
-    sandbox.write("f", "one\ntwo\nthree\n");
+    let sandbox = Sandbox::new().with("f", "one\ntwo\nthree\n");
     let seeds: &[&[u8]] = &[
         br#"{"id":1,"tool":"read_file","arguments":{"path":"f"}}"#,
         br#"{"id":"x","dry_run":true,"arguments":{"path":"f","old_str":"two","new_str":"2"}}"#,
@@ -230,8 +228,7 @@ fn model_replies() {
 /// A log and a journal as they are written, broken: with a start, a log and a rehearsed undo for each.
 #[test]
 fn starts_over_broken_logs_and_journals() {
-    let sandbox = Sandbox::new();
-    sandbox.write("f", "one\n");
+    let sandbox = Sandbox::new().with("f", "one\n");
     let edit = json!({ "path": "f", "old_str": "one", "new_str": "two" });
     assert_eq!(sandbox.batch(&[json!({ "arguments": edit })])[0]["ok"], true);
     let history = crate::disk::names_below(&sandbox.state());

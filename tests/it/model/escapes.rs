@@ -4,8 +4,8 @@
 use serde_json::{Value, json};
 
 use super::wire::{Bench, plain};
-use crate::rows::rows;
-use crate::sandbox::finish;
+
+use crate::sandbox::batch;
 
 /// A name, a file, a text of it, and the new text with a line break that is escaped.
 const FILES: &[(&str, &str, &str, &str)] = &[
@@ -39,21 +39,17 @@ const FILES: &[(&str, &str, &str, &str)] = &[
 /// Does each call in one process: whether it is done, what the file has then, and what is said.
 fn replies(calls: &[(String, Option<&str>, Value)]) -> Vec<(bool, String, String)> {
     let bench = Bench::with("unused", "");
-    let mut input = String::new();
-    for (name, file, call) in calls {
+    for (name, file, _) in calls {
         let path = bench.root.path().join(name);
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
         if let Some(file) = file {
             bench.put(name, file);
         }
-        input.push_str(&format!("{call}\n"));
     }
     let mut command = plain(bench.root.path(), bench.state.path());
     command.arg("batch");
-    let output = finish(command, input.as_bytes());
-    let replies: Vec<Value> = rows(&String::from_utf8_lossy(&output.stdout));
-    assert_eq!(replies.len(), calls.len());
-    let both = calls.iter().zip(replies);
+    let requests: Vec<Value> = calls.iter().map(|(_, _, call)| call.clone()).collect();
+    let both = calls.iter().zip(batch(command, &requests));
     both.map(|((name, ..), reply)| {
         let message = reply["message"].as_str().expect("a message").to_owned();
         (reply["ok"] == true, bench.read(name), message)

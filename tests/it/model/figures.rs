@@ -9,21 +9,16 @@ use restitch::store::DiskStore;
 use serde_json::{Value, json};
 
 use super::server::ModelServer;
-use super::wire::{Bench, KEY, corrector, good_server as server, restitch};
+use super::wire::{Bench, corrector, good_server as server, restitch};
 use super::*;
-use crate::rows::rows;
-use crate::sandbox::finish;
 
 #[test]
 fn r9_the_second_identical_call_costs_no_request() {
     let bench = Bench::with("lib.rs", FILE);
     let server = server();
-    let line = json!({"arguments": {"path": "lib.rs", "old_str": OLD, "new_str": NEW}});
-    let mut command = restitch(bench.root.path(), bench.state.path());
-    command.env("OPENAI_BASE_URL", server.base_url()).env("OPENAI_API_KEY", KEY);
-    command.env("RESTITCH_MODEL", "m").args(["batch", "--dry-run"]);
-    let output = finish(command, format!("{line}\n{line}\n{line}\n").as_bytes());
-    let replies: Vec<Value> = rows(&String::from_utf8_lossy(&output.stdout));
+    let arguments = json!({"path": "lib.rs", "old_str": OLD, "new_str": NEW});
+    let call = json!({"dry_run": true, "arguments": arguments});
+    let replies = bench.batch(&server, &[call.clone(), call.clone(), call]);
     assert_eq!(replies[0]["report"]["model"]["calls"], 2);
     for reply in &replies[1..] {
         assert_eq!(reply["report"]["model"]["calls"], 0, "{reply}");

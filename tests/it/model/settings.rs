@@ -1,7 +1,7 @@
 //! The configuration and the environment, as their pages in the reference describe them.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::server::ModelServer;
 use super::wire::{Bench, good_server as server, restitch};
 use super::*;
-use crate::sandbox::finish;
+use crate::sandbox::{finish, folder_with, put};
 use crate::says::says;
 
 /// A configuration with these lines about the model, which is at the server.
@@ -39,9 +39,7 @@ fn call(
     arguments: &[&str],
     change: &dyn Fn(&mut Command),
 ) -> (Value, Output) {
-    let folder = tempfile::tempdir().expect("folder");
-    fs::create_dir(folder.path().join("restitch")).expect("folder");
-    fs::write(folder.path().join("restitch/config.toml"), config).expect("written");
+    let folder = folder_with(&[("restitch/config.toml", config)]);
     let mut command = restitch(bench.root.path(), bench.state.path());
     command.env("XDG_CONFIG_HOME", folder.path()).arg("edit").args(arguments).arg("--dry-run");
     change(&mut command);
@@ -74,15 +72,15 @@ fn the_file_is_looked_for_in_the_order_of_the_page() {
     let bench = Bench::with("lib.rs", FILE);
     let server = server();
     let beside = tempfile::tempdir().expect("folder");
-    let put = |name: &str| -> PathBuf {
-        let path = beside.path().join(name);
-        fs::create_dir_all(path.parent().expect("folder")).expect("folder");
-        fs::write(&path, model(&server, &format!("name = \"{name}\""))).expect("written");
-        path
-    };
-    let (flag, variable) = (put("flag.toml"), put("variable.toml"));
-    put("xdg/restitch/config.toml");
-    put("home/.config/restitch/config.toml");
+    let (flag, variable) = (beside.path().join("flag.toml"), beside.path().join("variable.toml"));
+    for name in [
+        "flag.toml",
+        "variable.toml",
+        "xdg/restitch/config.toml",
+        "home/.config/restitch/config.toml",
+    ] {
+        put(&beside.path().join(name), model(&server, &format!("name = \"{name}\"")));
+    }
     let run = |change: &dyn Fn(&mut Command)| {
         let mut command = restitch(bench.root.path(), bench.state.path());
         command.env_remove("XDG_CONFIG_HOME").env("HOME", beside.path().join("home"));
@@ -111,11 +109,9 @@ fn a_file_in_its_usual_place_is_ignored_inside_the_workspace() {
     let (home, state, server) = (tempfile::tempdir(), tempfile::tempdir(), server());
     let (home, state) = (home.expect("folder"), state.expect("folder"));
     let file = home.path().join(".config/restitch/config.toml");
-    fs::create_dir_all(file.parent().expect("folder")).expect("folder");
-    fs::write(&file, model(&server, "name = \"theirs\"")).expect("written");
+    put(&file, model(&server, "name = \"theirs\""));
     let run = |root: &Path, change: &dyn Fn(&mut Command)| {
-        fs::create_dir_all(root).expect("folder");
-        fs::write(root.join("lib.rs"), FILE).expect("written");
+        put(&root.join("lib.rs"), FILE);
         let mut command = restitch(root, state.path());
         command.env_remove("XDG_CONFIG_HOME").env("HOME", home.path());
         command.args(["edit", "lib.rs", "--old", OLD, "--new", NEW]);

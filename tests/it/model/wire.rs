@@ -80,18 +80,15 @@ impl Bench {
 
     /// The replies of `batch` to these requests.
     pub(super) fn batch(&self, server: &ModelServer, requests: &[Value]) -> Vec<Value> {
-        let lines: String = requests.iter().map(|request| format!("{request}\n")).collect();
         let mut command = self.asking(server);
         command.arg("batch");
-        let output = crate::sandbox::finish(command, lines.as_bytes());
-        crate::rows::rows(&String::from_utf8(output.stdout).expect("UTF-8"))
+        crate::sandbox::batch(command, requests)
     }
 
     /// The configuration in its usual place.
     pub(super) fn configure(&self, text: &str) {
         let folder = self.state.path().join("restitch");
-        fs::create_dir_all(&folder).expect("folder");
-        fs::write(folder.join("config.toml"), text).expect("written");
+        crate::sandbox::put(&folder.join("config.toml"), text);
     }
 }
 

@@ -19,6 +19,8 @@ use restitch::tools::{ToolReply, Toolbox};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::sandbox::{folder_with, put};
+
 /// One session over a temporary folder.
 pub(crate) struct Session {
     pub(crate) dir: TempDir,
@@ -27,13 +29,9 @@ pub(crate) struct Session {
 
 impl Session {
     pub(crate) fn new(files: &[(&str, &str)]) -> Self {
-        let dir = tempfile::tempdir().expect("folder");
+        let dir = folder_with(files);
         let store = DiskStore::open(dir.path()).expect("store");
-        let session = Self { dir, tools: Toolbox::new(Engine::builder(store).build()) };
-        for (path, text) in files {
-            session.put(path, text);
-        }
-        session
+        Self { dir, tools: Toolbox::new(Engine::builder(store).build()) }
     }
 
     /// The same, with a staging layer over the folder.
@@ -53,9 +51,7 @@ impl Session {
 
     /// Writes a file behind the session's back.
     pub(crate) fn put(&self, path: &str, text: &str) {
-        let path = self.dir.path().join(path);
-        std::fs::create_dir_all(path.parent().expect("parent")).expect("folder");
-        std::fs::write(path, text).expect("write");
+        put(&self.dir.path().join(path), text);
     }
 
     pub(crate) fn text(&self, path: &str) -> String {

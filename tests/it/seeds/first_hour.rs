@@ -5,11 +5,10 @@ use std::process::Output;
 use super::{binary, server};
 
 fn project() -> tempfile::TempDir {
-    let dir = tempfile::tempdir().expect("folder");
-    std::fs::create_dir(dir.path().join("src")).expect("folder");
-    std::fs::write(dir.path().join("src/a.py"), "def f():\n    return 1\n").expect("file");
-    std::fs::write(dir.path().join("b.txt"), "needle one\nnothing\n  needle two\n").expect("file");
-    dir
+    crate::sandbox::folder_with(&[
+        ("src/a.py", "def f():\n    return 1\n"),
+        ("b.txt", "needle one\nnothing\n  needle two\n"),
+    ])
 }
 
 fn run(dir: &tempfile::TempDir, arguments: &[&str]) -> (Option<i32>, String, String) {

@@ -9,9 +9,7 @@ use crate::reading::{Session, anchor};
 const TEXT: &str = "one\ntwo\nthree\ntwo\n";
 
 fn project() -> tempfile::TempDir {
-    let dir = tempfile::tempdir().expect("folder");
-    std::fs::write(dir.path().join("f.txt"), TEXT).expect("file");
-    dir
+    crate::sandbox::folder_with(&[("f.txt", TEXT)])
 }
 
 fn text(dir: &tempfile::TempDir) -> String {

@@ -3,24 +3,20 @@
 use serde_json::Value;
 
 use super::settings::run;
+use crate::sandbox::folder_with;
 
 #[test]
 fn check_prints_errors_and_names_what_it_cannot_check() {
-    let dir = tempfile::tempdir().expect("folder");
-    let root = dir.path();
-    std::fs::create_dir(root.join("src")).expect("folder");
-    for (name, text) in [
+    let dir = folder_with(&[
         ("src/good.rs", "fn a() {}\n"),
         ("src/bad.py", "def f(:\n    pass\n"),
         ("ignored.py", "def f(:\n"),
         ("notes.txt", "((\n"),
         (".gitignore", "ignored.py\n"),
-    ] {
-        std::fs::write(root.join(name), text).expect("file");
-    }
-    let beside = tempfile::tempdir().expect("folder");
+    ]);
+    let root = dir.path();
+    let beside = folder_with(&[("config.toml", "[syntax]\nmode = \"off\"\n")]);
     let off = beside.path().join("config.toml").display().to_string();
-    std::fs::write(&off, "[syntax]\nmode = \"off\"\n").expect("file");
     for (arguments, exit, words) in [
         (&["check", "src/good.rs"][..], 0, &["0 syntax errors in 1 checked file.\n"][..]),
         (&["check"], 1, &["in 2 checked files.\nsrc/bad.py:1: "]),

@@ -12,13 +12,12 @@ pub(super) fn run(root: &std::path::Path, arguments: &[&str]) -> (Option<i32>, S
 
 #[test]
 fn flag_and_configuration_choose() {
-    let dir = tempfile::tempdir().expect("folder");
+    let dir = crate::sandbox::folder_with(&[
+        ("config.toml", "[syntax]\nmode = \"off\"\n"),
+        ("work/a.rs", "fn a() {\n    b();\n}\n"),
+    ]);
     let root = dir.path().join("work");
-    std::fs::create_dir(&root).expect("folder");
-    let config = dir.path().join("config.toml");
-    std::fs::write(&config, "[syntax]\nmode = \"off\"\n").expect("file");
-    let config = config.display().to_string();
-    std::fs::write(root.join("a.rs"), "fn a() {\n    b();\n}\n").expect("file");
+    let config = dir.path().join("config.toml").display().to_string();
     let edit = ["edit", "a.rs", "--old", "b();", "--new", "b(", "--dry-run"];
     let with = |more: &[&str]| run(&root, &[&edit[..], more].concat()).1;
     assert!(with(&[]).contains("new syntax error at line 2"), "{}", with(&[]));

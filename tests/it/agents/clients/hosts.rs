@@ -18,6 +18,7 @@ use super::start::Start;
 use super::{Model, Run, finish, package_version};
 use crate::disk::{is_long_run, names_below, skip};
 use crate::rows::rows;
+use crate::sandbox::put;
 
 /// A host, and how its model edits: a line of `hosts.jsonl`.
 #[derive(Deserialize)]
@@ -164,9 +165,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 /// Copies a folder to one that need not exist.
 fn copy(from: &Path, to: &Path) {
     for (path, bytes) in files(from) {
-        let path = to.join(path);
-        std::fs::create_dir_all(path.parent().expect("folder")).expect("folder");
-        std::fs::write(path, bytes).expect("file");
+        put(&to.join(path), bytes);
     }
 }
 

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use super::snapshots::check;
 use crate::disk::{is_long_run, skip};
 use crate::rows::rows;
-use crate::sandbox::Running;
+use crate::sandbox::{Running, put};
 use seen::Seen;
 use start::Start;
 
@@ -101,11 +101,7 @@ enum Own {
 /// Gives the trust that a user gives in the client once, and `init` never gives.
 fn trust(run: &Run, client: &str) {
     let folder = run.project.display().to_string();
-    let write = |path: &str, text: String| {
-        let file = run.home.join(path);
-        std::fs::create_dir_all(file.parent().expect("folder")).expect("folder");
-        std::fs::write(file, text).expect("written");
-    };
+    let write = |path: &str, text: String| put(&run.home.join(path), text);
     match client {
         "claude" => {
             let projects = json!({ folder: { "hasTrustDialogAccepted": true } });

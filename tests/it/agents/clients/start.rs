@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::Run;
+use crate::sandbox::put;
 
 /// In each text `{bin}`, `{home}`, `{piece}`, `{port}`, `{programs}`, `{project}`, `{restitch}`,
 /// `{scripts}`, `{top}` and `{url}` are filled in. What is no text stands for its JSON.
@@ -30,9 +31,7 @@ impl Start {
     /// The command, after what comes before it.
     pub(super) fn command(&self, run: &Run) -> Command {
         for (path, content) in &self.home {
-            let file = run.home.join(path);
-            std::fs::create_dir_all(file.parent().expect("folder")).expect("folder");
-            std::fs::write(file, filled_text(content, run)).expect("written");
+            put(&run.home.join(path), filled_text(content, run));
         }
         if !self.before.is_empty() {
             let _ = command_of(&self.before, run).stdin(Stdio::null()).output();
