@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
+use super::nodes;
 use crate::port::Definition;
 
 /// The endings of node kinds that may be definitions.
@@ -44,21 +45,11 @@ const WRAPPERS: &[&str] = &[
 
 /// Every definition of a tree, in the order of the text.
 pub(super) fn definitions(root: Node<'_>, text: &str) -> Vec<Definition> {
-    let mut found = Vec::new();
-    let mut cursor = root.walk();
-    loop {
-        if let Some((kind, name)) = definition_of(cursor.node(), text) {
-            found.push(Definition { kind, name, range: full_range(cursor.node()) });
-        }
-        if cursor.goto_first_child() {
-            continue;
-        }
-        while !cursor.goto_next_sibling() {
-            if !cursor.goto_parent() {
-                return found;
-            }
-        }
-    }
+    let definition = |node| {
+        let (kind, name) = definition_of(node, text)?;
+        Some(Definition { kind, name, range: full_range(node) })
+    };
+    nodes(root, |_| true).filter_map(definition).collect()
 }
 
 /// The kind and the name of the definition that a node is, such as `("function", "main")`.

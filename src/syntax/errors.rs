@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree};
 
-use super::misindented;
+use super::{misindented, nodes};
 use crate::edit::SyntaxError;
 use crate::language::Language;
 use crate::text::clip;
@@ -59,25 +59,10 @@ pub(super) fn collect_errors(parsed: &ParsedText<'_>, changed: &Range<usize>) ->
 }
 
 /// The outermost nodes that are errors or stand for missing tokens, in the order of the text.
-fn error_nodes(root: Node<'_>) -> Vec<Node<'_>> {
-    let mut found = Vec::new();
-    let mut cursor = root.walk();
-    loop {
-        let node = cursor.node();
-        let is_broken = node.is_error() || node.is_missing();
-        if is_broken {
-            found.push(node);
-        }
-        let may_have_broken_children = !is_broken && node.has_error();
-        if may_have_broken_children && cursor.goto_first_child() {
-            continue;
-        }
-        while !cursor.goto_next_sibling() {
-            if !cursor.goto_parent() {
-                return found;
-            }
-        }
-    }
+fn error_nodes(root: Node<'_>) -> impl Iterator<Item = Node<'_>> {
+    let is_broken = |node: Node<'_>| node.is_error() || node.is_missing();
+    let may_have_broken_children = move |node: Node<'_>| node.has_error() && !is_broken(node);
+    nodes(root, may_have_broken_children).filter(move |node| is_broken(*node))
 }
 
 /// Describes a node that is an error or stands for a missing token.
@@ -143,36 +128,28 @@ const PAIRS: [(char, char); 3] = [('(', ')'), ('[', ']'), ('{', '}')];
 /// of the text, the last of them. Brackets in literals and comments are ignored.
 fn find_unpaired_bracket(root: Node<'_>) -> Option<(char, usize)> {
     let mut open: Vec<(char, usize)> = Vec::new();
-    let mut cursor = root.walk();
-    loop {
-        if cursor.goto_first_child() {
-            continue;
-        }
-        let node = cursor.node();
-        // Some tokens hold a bracket and other characters, such as `${`.
-        if !node.is_named() && !node.is_missing() && node.kind().len() <= 3 {
-            for bracket in node.kind().chars() {
-                if PAIRS.iter().any(|(opening, _)| *opening == bracket) {
-                    open.push((bracket, node.start_byte()));
-                }
-                let pair = PAIRS.iter().find(|(_, closing)| *closing == bracket);
-                let Some((opening, _)) = pair else { continue };
-                match open.pop() {
-                    Some((last, _)) if last == *opening => {}
-                    // The partner is further out, so the bracket in between is not closed.
-                    Some(last) if open.iter().any(|(outer, _)| outer == opening) => {
-                        return Some(last);
-                    }
-                    _ => return Some((bracket, node.start_byte())),
-                }
+    // Some tokens hold a bracket and other characters, such as `${`.
+    let is_short_token = |node: &Node<'_>| {
+        node.child_count() == 0 && !node.is_named() && !node.is_missing() && node.kind().len() <= 3
+    };
+    for node in nodes(root, |_| true).filter(is_short_token) {
+        for bracket in node.kind().chars() {
+            if PAIRS.iter().any(|(opening, _)| *opening == bracket) {
+                open.push((bracket, node.start_byte()));
             }
-        }
-        while !cursor.goto_next_sibling() {
-            if !cursor.goto_parent() {
-                return open.pop();
+            let pair = PAIRS.iter().find(|(_, closing)| *closing == bracket);
+            let Some((opening, _)) = pair else { continue };
+            match open.pop() {
+                Some((last, _)) if last == *opening => {}
+                // The partner is further out, so the bracket in between is not closed.
+                Some(last) if open.iter().any(|(outer, _)| outer == opening) => {
+                    return Some(last);
+                }
+                _ => return Some((bracket, node.start_byte())),
             }
         }
     }
+    open.pop()
 }
 
 /// The range of `after` between the prefix and the suffix that it shares with `before`.

@@ -18,7 +18,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tree_sitter::{InputEdit, ParseOptions, Parser, Point, Tree};
+use tree_sitter::{InputEdit, Node, ParseOptions, Parser, Point, Tree};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::edit::{Splice, SyntaxCheck, SyntaxError, Unchecked};
@@ -80,11 +80,6 @@ impl TreeSitter {
         let is_sound = is_error_free(&tree, text);
         self.keep(grammar, hash, text.len(), is_sound, Some(&tree));
         Ok((tree, is_sound))
-    }
-
-    /// The hash of a text, if something may be kept about it.
-    fn hash_if_kept(&self, text: &str) -> Option<u128> {
-        self.may_be_kept(text).then(|| xxh3_128(text.as_bytes()))
     }
 
     /// Whether something is kept about a text of this length.
@@ -184,7 +179,7 @@ impl TreeSitter {
     /// by what changes in its tree, if that is kept; by the items around the edit, if they are few; or
     /// by the whole text after. Where several grammars come into question, each must say so.
     fn is_sound_after(&self, grammars: &'static [Grammar], texts: &Texts<'_>) -> bool {
-        let hash_before = self.hash_if_kept(texts.before);
+        let hash_before = self.may_be_kept(texts.before).then(|| xxh3_128(texts.before.as_bytes()));
         let may_be_kept = self.may_be_kept(texts.after);
         let mut stretch = None;
         grammars.iter().all(|grammar| {
@@ -197,10 +192,8 @@ impl TreeSitter {
             let kept_before = kept_before.filter(|kept| kept.is_sound);
             let (tree, is_sound) = match kept_before.as_ref().and_then(|kept| kept.tree.as_ref()) {
                 Some(tree) if !texts.splices.is_empty() => {
-                    match parse_again(grammar, texts, tree) {
-                        Some((tree, true)) => (Some(tree), true),
-                        _ => return false,
-                    }
+                    let Some(tree) = parse_again(grammar, texts, tree) else { return false };
+                    (Some(tree), true)
                 }
                 _ => {
                     let items = stretch.get_or_insert_with(|| texts.stretch()).clone();
@@ -216,7 +209,10 @@ impl TreeSitter {
                             return items.trim().is_empty()
                                 || self.tree(grammar, items, hash).is_ok_and(|(_, sound)| sound);
                         }
-                        Some(items) => (None, is_sound_alone(grammar, items)),
+                        Some(items) => {
+                            let parsed = parse(grammar, items, None);
+                            (None, parsed.is_ok_and(|tree| is_error_free(&tree, items)))
+                        }
                         None if grammars.len() > 1 => return false,
                         None => {
                             let parsed = self.tree(grammar, texts.after, texts.hash_after());
@@ -262,19 +258,13 @@ impl Texts<'_> {
     }
 }
 
-/// Whether some items are sound without the rest of their text.
-fn is_sound_alone(grammar: &Grammar, items: &str) -> bool {
-    parse(grammar, items, None).is_ok_and(|tree| is_error_free(&tree, items))
-}
-
-/// The tree of the text after an edit, of which only what changes is parsed, and whether that is
-/// sound. The text before must be sound.
-fn parse_again(grammar: &Grammar, texts: &Texts<'_>, tree_before: &Tree) -> Option<(Tree, bool)> {
+/// The tree of the text after an edit, of which only what changes is parsed, if that is sound. The
+/// text before must be sound.
+fn parse_again(grammar: &Grammar, texts: &Texts<'_>, tree_before: &Tree) -> Option<Tree> {
     let mut edited = tree_before.clone();
     apply_splices(&mut edited, texts.before, texts.splices);
     let tree = parse(grammar, texts.after, Some(&edited)).ok()?;
-    let is_sound = is_error_free(&tree, texts.after);
-    Some((tree, is_sound))
+    is_error_free(&tree, texts.after).then_some(tree)
 }
 
 /// Whether a text has neither syntax errors nor misindented Python statements.
@@ -329,6 +319,28 @@ fn grammars_for(path: &str) -> Result<&'static [Grammar], Unchecked> {
         [] => Err(Unchecked::UnknownLanguage),
         grammars => Ok(grammars),
     }
+}
+
+/// The nodes of a tree in the order of the text, each before the nodes in it. Nodes in one for which
+/// `is_entered` does not hold are left out.
+fn nodes<'t>(
+    root: Node<'t>,
+    is_entered: impl Fn(Node<'t>) -> bool,
+) -> impl Iterator<Item = Node<'t>> {
+    let mut cursor = root.walk();
+    let mut next = Some(root);
+    std::iter::from_fn(move || {
+        let node = next?;
+        let mut is_at_next = is_entered(node) && cursor.goto_first_child();
+        while !is_at_next {
+            is_at_next = cursor.goto_next_sibling();
+            if !is_at_next && !cursor.goto_parent() {
+                break;
+            }
+        }
+        next = is_at_next.then(|| cursor.node());
+        Some(node)
+    })
 }
 
 /// Parses a text within the limits of reports and time. `old` is the tree of an earlier version, of
