@@ -51,14 +51,13 @@ impl RequestId {
 
     /// The refusal of an id that was used for another request before.
     pub fn reuse_refusal(&self) -> Refusal {
-        Refusal::new(
-            EditCode::InvalidArguments,
+        Refusal::invalid(
             format!(
                 "the request id `{}` was used before for a call with another tool or other arguments",
                 self.id
             ),
+            "Nothing was written. Send this call with a new request id; an id may be reused only to repeat exactly the same call.",
         )
-        .hint("Nothing was written. Send this call with a new request id; an id may be reused only to repeat exactly the same call.")
     }
 }
 

@@ -41,8 +41,7 @@ const MAX_TERMS: usize = 64;
 const MAX_TERM_BYTES: usize = 1_000;
 
 fn invalid(message: String) -> Refusal {
-    Refusal::new(EditCode::InvalidArguments, message)
-        .hint("Give a word or a phrase from one line, such as a function's name.")
+    Refusal::invalid(message, "Give a word or a phrase from one line, such as a function's name.")
 }
 
 impl Query {

@@ -143,7 +143,9 @@ impl Scope {
                 return true;
             }
             let is_git = entry.file_name().eq_ignore_ascii_case(".git");
-            !is_git && !rules.is_ignored(entry.path(), path_kind(entry))
+            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+            let kind = if is_folder { PathKind::Folder } else { PathKind::File };
+            !is_git && !rules.is_ignored(entry.path(), kind)
         });
         walk
     }
@@ -174,21 +176,13 @@ fn glob_matcher(glob: Option<&str>) -> Result<Option<GlobMatcher>, Refusal> {
             .build()
             .map(|glob| glob.compile_matcher())
             .map_err(|error| {
-                Refusal::new(
-                    EditCode::InvalidArguments,
+                Refusal::invalid(
                     said!("{GLOB} `{}` is malformed: {}", quote_name(&pattern), error.kind()),
+                    "Give a pattern such as *.rs or src/**/*.ts.",
                 )
-                .hint("Give a pattern such as *.rs or src/**/*.ts.")
             })
     });
     glob.transpose()
-}
-
-fn path_kind(entry: &ignore::DirEntry) -> PathKind {
-    match entry.file_type() {
-        Some(file_type) if file_type.is_dir() => PathKind::Folder,
-        _ => PathKind::File,
-    }
 }
 
 /// Calls a visitor with each file of the scope: its path below the root and its full path. The

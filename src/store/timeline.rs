@@ -165,11 +165,10 @@ impl Timeline {
 
 /// The refusal of a revision that the history does not have.
 pub fn no_revision(wanted: u64) -> Refusal {
-    Refusal::new(
-        EditCode::InvalidArguments,
+    Refusal::invalid(
         format!("there is no revision {wanted} in the history of this root"),
+        "Leave the revision out to take back the last edit. On the command line, `restitch log` lists the revisions that can be undone; old ones are deleted.",
     )
-    .hint("Leave the revision out to take back the last edit. On the command line, `restitch log` lists the revisions that can be undone; old ones are deleted.")
 }
 
 /// The refusal after the history could not be read.

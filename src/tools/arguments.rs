@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value, json};
 
 use super::schema::{accepts, branches, properties, required};
-use crate::edit::{EditCode, Refusal};
+use crate::edit::Refusal;
 use crate::text::{ContentHash, Encoding};
 
 /// Groups of argument names that mean the same. A name that a tool does not have stands for the
@@ -85,15 +85,18 @@ pub(super) fn take_encoding(
     let given = arguments.remove("encoding");
     let Some(name) = given.as_ref().and_then(Value::as_str) else { return Ok(None) };
     let encoding = Encoding::from_name(name).ok_or_else(|| {
-        invalid(format!("`{}` is not an encoding that restitch knows", crate::text::quote_name(name)))
-            .hint("Give a name such as windows-1252, ISO-8859-15, macintosh, shift_jis, utf-8, utf-16le or utf-16be.")
+        Refusal::invalid(
+            format!("`{}` is not an encoding that restitch knows", crate::text::quote_name(name)),
+            "Give a name such as windows-1252, ISO-8859-15, macintosh, shift_jis, utf-8, utf-16le or utf-16be.",
+        )
     });
     encoding.map(Some)
 }
 
 /// The refusal of arguments that are not a JSON object.
 fn not_an_object(tool: &str, schema: &Value) -> Refusal {
-    invalid(format!("the arguments of `{tool}` are not a JSON object")).hint(example(schema))
+    let message = format!("the arguments of `{tool}` are not a JSON object");
+    Refusal::invalid(message, example(schema))
 }
 
 /// Whether a value is what clients send for an optional argument that the model did not give.
@@ -189,11 +192,13 @@ fn normalize_object(
         }
         match normalized.get(own_name) {
             Some(earlier) if *earlier != value => {
-                return Err(invalid(format!(
-                    "argument `{}` is given twice with different values, once as `{name}`",
-                    at.child_path(own_name)
-                ))
-                .hint("Give it once."));
+                return Err(Refusal::invalid(
+                    format!(
+                        "argument `{}` is given twice with different values, once as `{name}`",
+                        at.child_path(own_name)
+                    ),
+                    "Give it once.",
+                ));
             }
             _ => normalized.insert(own_name.to_owned(), value),
         };
@@ -202,15 +207,16 @@ fn normalize_object(
         && !normalized.contains_key(list)
     {
         let list_path = at.child_path(list);
-        return Err(invalid(format!("`{name}` is given, but `{list_path}` is missing"))
-            .hint(format!("Send `{list}` as a list of objects.")));
+        return Err(Refusal::invalid(
+            format!("`{name}` is given, but `{list_path}` is missing"),
+            format!("Send `{list}` as a list of objects."),
+        ));
     }
     let missing: Vec<_> = required(schema).filter(|name| !normalized.contains_key(*name)).collect();
     if !missing.is_empty() {
         let (names, location) = (missing.join("`, `"), at.location());
-        return Err(
-            invalid(format!("`{}` needs `{names}`{location}", at.tool)).hint(example(schema))
-        );
+        let message = format!("`{}` needs `{names}`{location}", at.tool);
+        return Err(Refusal::invalid(message, example(schema)));
     }
     Ok(normalized)
 }
@@ -328,14 +334,11 @@ fn coerce(at: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result<Value, 
         .into_iter()
         .filter(|json_type| wants(json_type))
         .collect();
-    Err(invalid(format!(
-        "argument `{}` of `{}` is {}, but must be {}",
-        at.path,
-        at.tool,
-        with_article(json_type),
-        wanted.into_iter().map(with_article).collect::<Vec<_>>().join(" or ")
+    Err(wrong_argument(
+        at,
+        &with_article(json_type),
+        &wanted.into_iter().map(with_article).collect::<Vec<_>>().join(" or "),
     ))
-    .hint("Correct the argument and send the call again."))
 }
 
 /// Refuses a word that is none of those to choose from, and a number below 0, which means something in
@@ -353,10 +356,15 @@ fn check_value(at: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result<Va
         }
         _ => return Ok(value),
     };
-    let value = crate::text::clip(&value.to_string(), 80);
-    let refused =
-        format!("argument `{}` of `{}` is {value}, but must be {must_be}", at.path, at.tool);
-    Err(invalid(refused).hint("Correct the argument and send the call again."))
+    Err(wrong_argument(at, &crate::text::clip(&value.to_string(), 80), &must_be))
+}
+
+/// The refusal of an argument that is not what it must be.
+fn wrong_argument(at: &ArgumentPath<'_>, given: &str, must_be: &str) -> Refusal {
+    Refusal::invalid(
+        format!("argument `{}` of `{}` is {given}, but must be {must_be}", at.path, at.tool),
+        "Correct the argument and send the call again.",
+    )
 }
 
 /// The type with its article, such as `an array`.
@@ -383,13 +391,11 @@ fn unknown_argument(at: &ArgumentPath<'_>, schema: &Value, name: &str) -> Refusa
     let known: Vec<&str> =
         properties(schema).into_iter().flatten().map(|(name, _)| name.as_str()).collect();
     let nearest = nearest(name, &known).unwrap_or_default();
-    invalid(format!(
-        "`{}` has no argument `{}`{}; the nearest is `{nearest}`",
-        at.tool,
-        crate::text::quote_name(name),
-        at.location()
-    ))
-    .hint(example(schema))
+    let (name, location) = (crate::text::quote_name(name), at.location());
+    Refusal::invalid(
+        format!("`{}` has no argument `{name}`{location}; the nearest is `{nearest}`", at.tool),
+        example(schema),
+    )
 }
 
 /// The known name that is nearest to `name`.
@@ -398,11 +404,6 @@ pub(super) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
         rapidfuzz::distance::levenshtein::distance(name.chars(), known_name.chars())
     };
     known.iter().min_by_key(distance).copied()
-}
-
-/// A refusal of the arguments.
-fn invalid(message: String) -> Refusal {
-    Refusal::new(EditCode::InvalidArguments, message)
 }
 
 /// A hint that shows which arguments to send.

@@ -106,12 +106,11 @@ async fn insert(call: ToolCall<'_>, given: &TextEditorArguments) -> Result<EditR
     let path = call.engine.path(&given.path)?;
     let total = call.engine.snapshot(&path).await?.lines().total();
     if line > total {
-        return Err(Refusal::new(
-            EditCode::InvalidArguments,
+        return Err(Refusal::invalid(
             format!("insert_line is {line}, but `{path}` has {}", pluralize(total, "line")),
+            format!("Give a line from 0 to {total}."),
         )
-        .at(path.as_str())
-        .hint(format!("Give a line from 0 to {total}.")));
+        .at(path.as_str()));
     }
     let lines = LinesArgument::One(text).into_lines();
     let inserted = call.engine.insert_lines(&path, line, lines, call.options).await;
