@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::port::Reply;
-use crate::store::{check_usable, delete_older};
+use crate::store::{check_usable, delete_older, write_json};
 use crate::text::ContentHash;
 
 /// Answers older than this are removed when the folder is opened.
@@ -39,13 +39,7 @@ impl DiskCache {
 
     /// Stores an answer; a failure is only logged.
     pub fn put(&self, key: ContentHash, reply: &Reply) {
-        let write = || -> io::Result<()> {
-            let file = tempfile::NamedTempFile::new_in(&self.folder)?;
-            serde_json::to_writer(&file, reply)?;
-            file.persist(self.path(key)).map_err(|error| error.error)?;
-            Ok(())
-        };
-        if let Err(error) = write() {
+        if let Err(error) = write_json(&self.path(key), reply) {
             tracing::warn!(%error, "cannot store an answer in the cache folder");
         }
     }

@@ -39,14 +39,10 @@ impl<C> Limited<C> {
         Self { inner, permits: Semaphore::new(CONCURRENCY), circuit: Mutex::default() }
     }
 
-    fn circuit(&self) -> std::sync::MutexGuard<'_, Circuit> {
-        self.circuit.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Fails during a pause. After a pause, one question is let through as a test, and the next pause
     /// begins.
     fn admit(&self) -> Result<(), CorrectorError> {
-        let mut circuit = self.circuit();
+        let mut circuit = self.circuit.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         let Some(until) = circuit.open_until else { return Ok(()) };
         if now < until {
@@ -62,7 +58,7 @@ impl<C> Limited<C> {
 
     /// Records the outcome of a question, which may start or end a pause.
     fn record_outcome(&self, answer: &Result<Reply, CorrectorError>) {
-        let mut circuit = self.circuit();
+        let mut circuit = self.circuit.lock().unwrap_or_else(PoisonError::into_inner);
         match answer {
             Ok(_) => *circuit = Circuit::default(),
             Err(CorrectorError::Failed(_) | CorrectorError::Timeout) => {

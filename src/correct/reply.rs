@@ -140,8 +140,6 @@ pub fn parse_reply(kind: AskKind, content: &str) -> Option<Reply> {
 
 /// Parses one JSON object as an answer of this kind.
 fn parse_object(kind: AskKind, json: &str) -> Option<Reply> {
-    let text_or_declined =
-        |text: String| if text.is_empty() { Reply::Declined } else { Reply::Text(text) };
     Some(match kind {
         AskKind::CorrectOld => {
             let known: serde_json::Map<String, Value> = serde_json::from_str(json).ok()?;
@@ -171,9 +169,11 @@ fn parse_object(kind: AskKind, json: &str) -> Option<Reply> {
                 None => Reply::Declined,
             }
         }
-        AskKind::RepairEscapes => text_or_declined(
-            serde_json::from_str::<RepairedEscapes>(json).ok()?.corrected_string_escaping,
-        ),
+        AskKind::RepairEscapes => {
+            let text =
+                serde_json::from_str::<RepairedEscapes>(json).ok()?.corrected_string_escaping;
+            if text.is_empty() { Reply::Declined } else { Reply::Text(text) }
+        }
         AskKind::Choose => {
             let answer: ChosenPlace = serde_json::from_str(json).ok()?;
             match (answer.candidate, answer.corrected_new_string) {

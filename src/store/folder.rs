@@ -69,6 +69,17 @@ pub(crate) fn check_usable(folder: &Path) -> io::Result<()> {
     tempfile::NamedTempFile::new_in(folder).map(drop)
 }
 
+/// Writes a value as JSON to a file, whole or not at all, and creates its folder if it is missing.
+#[cfg(feature = "llm")]
+pub(crate) fn write_json(file: &Path, value: &impl serde::Serialize) -> io::Result<()> {
+    let folder = file.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)?;
+    let temp = tempfile::NamedTempFile::new_in(folder)?;
+    serde_json::to_writer(&temp, value)?;
+    temp.persist(file).map_err(|error| error.error)?;
+    Ok(())
+}
+
 /// Deletes the files in a folder that have not been written for so long.
 #[cfg(feature = "llm")]
 pub(crate) fn delete_older(folder: &Path, max_age: Duration) {

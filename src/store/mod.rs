@@ -69,7 +69,7 @@ pub use folder::state_folder;
 #[cfg(feature = "cli")]
 pub(crate) use folder::{NO_STATE_FOLDER, canonical, usable_state_folder};
 #[cfg(feature = "llm")]
-pub(crate) use folder::{check_usable, delete_older};
+pub(crate) use folder::{check_usable, delete_older, write_json};
 pub use memory::{MemoryFiles, MemoryStore};
 pub use options::{DiskOptions, SyncMode};
 #[cfg(not(unix))]

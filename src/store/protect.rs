@@ -96,11 +96,7 @@ pub(crate) fn is_in(path: &str, folder: &str) -> bool {
 /// The reason why a path, relative to the root, is protected; `None` if it is not. `extra_folders`
 /// are further protected folders of this root, such as the one from which git takes its hooks.
 pub(super) fn protected_reason(path: &str, extra_folders: &[String]) -> Option<&'static str> {
-    let parts: Vec<String> = path
-        .split(['/', '\\'])
-        .map(normalized)
-        .filter(|part| !part.is_empty() && part != ".")
-        .collect();
+    let parts = normalized_parts(path);
     if let Some(reason) = parts.iter().find_map(|part| find_reason(part, FOLDERS)) {
         return Some(reason);
     }
@@ -147,8 +143,13 @@ fn is_dotenv(name: &str) -> bool {
 /// A folder in normal form, for the `extra_folders` of [`protected_reason`].
 #[cfg(any(unix, test))]
 pub(super) fn normalized_folder(path: &str) -> String {
-    let parts: Vec<String> = path.split(['/', '\\']).map(normalized).collect();
-    parts.into_iter().filter(|part| !part.is_empty() && part != ".").collect::<Vec<_>>().join("/")
+    normalized_parts(path).join("/")
+}
+
+/// The parts of a path in normal form.
+fn normalized_parts(path: &str) -> Vec<String> {
+    let parts = path.split(['/', '\\']).map(normalized);
+    parts.filter(|part| !part.is_empty() && part != ".").collect()
 }
 
 /// The reason that a table gives for a name.

@@ -14,11 +14,7 @@ use crate::edit::{EditCode, Refusal};
 
 /// The schema of a tool's arguments.
 pub(crate) fn input<T: JsonSchema>() -> Value {
-    let mut settings = SchemaSettings::draft2020_12();
-    settings.inline_subschemas = true;
-    settings.meta_schema = None;
-    settings.transforms.push(Box::new(RecursiveTransform(simplify_input)));
-    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    let mut schema = schema_of::<T>(SchemaSettings::draft2020_12(), simplify_input);
     if let Some(object) = schema.as_object_mut() {
         object.remove("description");
         object.entry("type").or_insert_with(|| "object".into());
@@ -72,10 +68,14 @@ pub(super) fn reply(report_schema: Value) -> Value {
 
 /// The schema of a report.
 pub(super) fn report<T: JsonSchema>() -> Value {
-    let mut settings = SchemaSettings::draft2020_12().for_serialize();
+    schema_of::<T>(SchemaSettings::draft2020_12().for_serialize(), simplify_output)
+}
+
+/// The schema of a type as a whole, each part of it simplified.
+fn schema_of<T: JsonSchema>(mut settings: SchemaSettings, simplify: fn(&mut Schema)) -> Value {
     settings.inline_subschemas = true;
     settings.meta_schema = None;
-    settings.transforms.push(Box::new(RecursiveTransform(simplify_output)));
+    settings.transforms.push(Box::new(RecursiveTransform(simplify)));
     settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 

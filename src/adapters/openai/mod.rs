@@ -138,15 +138,6 @@ impl OpenAi {
         wire::send_once(self.http.post(url).body(body.to_string()), &self.limits).await
     }
 
-    /// Sets the field of the request that limits the answer's length.
-    fn limit_answer(body: &mut Value, profile: ServerProfile, tokens: u32) {
-        match profile.cap {
-            AnswerCap::MaxTokens => body["max_tokens"] = tokens.into(),
-            AnswerCap::MaxCompletionTokens => body["max_completion_tokens"] = tokens.into(),
-            AnswerCap::None => {}
-        }
-    }
-
     /// The JSON body of a request, in the form that the profile asks for.
     fn body(&self, request: &ChatRequest, profile: ServerProfile) -> Value {
         let schema = &request.schema;
@@ -193,7 +184,11 @@ impl OpenAi {
         }
         let reasoning_tokens = if profile.thinks { REASONING_TOKENS } else { 0 };
         let tokens = request.answer_tokens.saturating_add(reasoning_tokens);
-        Self::limit_answer(&mut body, profile, tokens);
+        match profile.cap {
+            AnswerCap::MaxTokens => body["max_tokens"] = tokens.into(),
+            AnswerCap::MaxCompletionTokens => body["max_completion_tokens"] = tokens.into(),
+            AnswerCap::None => {}
+        }
         body
     }
 

@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
+
+use crate::store::write_json;
 
 named! {
     /// How a request asks for the form of the answer, from the strictest way to the simplest.
@@ -23,13 +24,6 @@ named! {
         JsonObject = "json_object",
         /// As text; the schema is in the prompt.
         Text = "text",
-    }
-}
-
-impl AnswerMode {
-    /// The next mode in order; `None` after the simplest.
-    pub(super) fn next_simpler(self) -> Option<Self> {
-        Self::ALL.iter().copied().find(|mode| *mode > self)
     }
 }
 
@@ -94,7 +88,10 @@ impl ServerProfile {
             Limitation::NumberBounds
             | Limitation::JsonSchema
             | Limitation::AnswerFormat
-            | Limitation::Unknown => self.mode.next_simpler().map(with_mode),
+            | Limitation::Unknown => {
+                let next = AnswerMode::ALL.iter().copied().find(|mode| *mode > self.mode);
+                next.map(with_mode)
+            }
         }
     }
 }
@@ -193,7 +190,7 @@ impl Profiles {
         if profiles.insert(server_and_model, profile) == Some(profile) {
             return;
         }
-        if let Err(error) = write_profiles(file, &profiles) {
+        if let Err(error) = write_json(file, &profiles) {
             tracing::info!(%error, "the features of the model's server could not be stored");
         }
     }
@@ -203,15 +200,6 @@ impl Profiles {
 fn read_profiles(file: &Path) -> BTreeMap<String, ServerProfile> {
     let text = fs::read_to_string(file).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()
-}
-
-fn write_profiles(file: &Path, profiles: &BTreeMap<String, ServerProfile>) -> io::Result<()> {
-    let folder = file.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
-    let temp = tempfile::NamedTempFile::new_in(folder)?;
-    serde_json::to_writer(&temp, profiles)?;
-    temp.persist(file).map_err(|error| error.error)?;
-    Ok(())
 }
 
 #[cfg(test)]
