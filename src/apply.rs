@@ -129,7 +129,7 @@ impl Applier {
             words.set(LANGUAGE, Some("`path`"));
             refusal.in_words(&words)
         })?;
-        let (path, after, plan, explanation) = edit.into_parts();
+        let (path, after, plan, explanation) = self.gate.with_syntax_check(edit).into_parts();
         let plan = plan.unwrap_or_else(|| EditPlan::whole_file(&snapshot, snapshot.text()));
         let Explanation { rung, rewrites, replacements, warnings, corrected, .. } = explanation;
         let text = text(after);
@@ -184,7 +184,8 @@ impl Replaced {
 /// The name, in the diff, of a text without a path.
 const UNNAMED: &str = "text";
 
-/// Decides each call on the original text, and combines them into one edit.
+/// Decides each call on the original text, and combines them into one edit, whose syntax is not checked
+/// yet.
 pub(crate) fn decide_edits(
     path: Option<&str>,
     snapshot: &Snapshot,
@@ -221,5 +222,5 @@ pub(crate) fn decide_edits(
     }
     let plan = EditPlan::new(snapshot, splices)?;
     let explanation = Explanation::of_edits(explanations);
-    Ok(gate.with_syntax_check(VerifiedEdit::new(path, snapshot, plan, explanation)?))
+    VerifiedEdit::new(path, snapshot, plan, explanation)
 }

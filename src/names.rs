@@ -1,4 +1,5 @@
-//! Enums whose values have names for callers: on the wire, on the command line, in reports.
+//! Values as callers know them, on the wire, on the command line, in reports: enums whose values have
+//! names, and fields that are left out.
 
 /// Defines an enum whose values have names, which never change.
 macro_rules! named {
@@ -60,4 +61,9 @@ macro_rules! named {
             }
         }
     };
+}
+
+/// Whether a field has its default value, and is left out of what is written.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

@@ -10,7 +10,7 @@ use super::args::{BatchArgs, Common};
 use super::exit::Exit;
 use super::settings;
 use crate::adapters::mcp::BoundedLines;
-use crate::edit::{EditCode, Refusal};
+use crate::edit::Refusal;
 use crate::engine::CallOptions;
 use crate::tools::{self, ToolReply, Toolbox};
 use crate::traces;
@@ -25,9 +25,8 @@ pub(crate) async fn run(common: &Common, args: BatchArgs) -> Result<(), Exit> {
             Ok(line) => handle_line(&toolbox, &line, args.dry_run).await,
             Err(_) => {
                 let reason = format!("the line is longer than {} MiB", MAX_LINE >> 20);
-                let refusal = Refusal::new(EditCode::InvalidArguments, reason);
-                let refusal = refusal.hint("Send smaller edits, each as a request of its own.");
-                (Value::Null, ToolReply::refused(refusal))
+                let next = "Send smaller edits, each as a request of its own.";
+                (Value::Null, ToolReply::refused(Refusal::invalid(reason, next)))
             }
         };
         if let Err(error) = print(&id, &reply) {
@@ -54,10 +53,10 @@ fn print(id: &Value, reply: &ToolReply) -> io::Result<()> {
 
 /// The refusal of a line that is not a request.
 fn invalid_request(message: String) -> ToolReply {
-    ToolReply::refused(
-        Refusal::new(EditCode::InvalidArguments, message)
-            .hint(r#"Send one object a line: {"id": 1, "tool": "edit_file", "arguments": {…}}."#),
-    )
+    ToolReply::refused(Refusal::invalid(
+        message,
+        r#"Send one object a line: {"id": 1, "tool": "edit_file", "arguments": {…}}."#,
+    ))
 }
 
 /// The fields of a request around its arguments. An unknown field is refused: it may be a misspelt
@@ -109,7 +108,7 @@ async fn handle_line(toolbox: &Toolbox, line: &[u8], dry_run: bool) -> (Value, T
         && tools::has_inline_text(&arguments)
     {
         let span = traces::call(tool);
-        let gate = toolbox.engine().syntax_gate();
+        let gate = &toolbox.engine().syntax;
         let reply = span.in_scope(|| tools::edit_text_with(tool, arguments, gate));
         reply.record_in(&span);
         return (id, reply);

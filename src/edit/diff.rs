@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 
 use similar::TextDiff;
 
-use super::spans::Span;
+use super::spans::{Span, spans};
+use super::{EditPlan, Splice, WorkPath};
 use crate::text::Snapshot;
 
 /// Unchanged lines around each hunk.
@@ -35,6 +36,14 @@ pub(crate) fn unified_diff(
     out
 }
 
+/// The changed spans of a plan, and its unified diff.
+pub(crate) fn spans_and_diff(path: &WorkPath, plan: &EditPlan) -> (Vec<Span>, String) {
+    let (before, after) = (plan.snapshot(), Snapshot::from_text(plan.text_after()));
+    let spans = spans(before, &after, plan);
+    let diff = unified_diff(path.as_str(), before, &after, &spans);
+    (spans, diff)
+}
+
 /// The unified diff of a whole file; a side without the file is `/dev/null`.
 pub(crate) fn file_diff(path: &str, before: Option<&Snapshot>, after: Option<&Snapshot>) -> String {
     let text = |side: Option<&Snapshot>| side.map_or(String::new(), |file| file.text().to_owned());
@@ -49,9 +58,9 @@ pub(crate) fn file_diff(path: &str, before: Option<&Snapshot>, after: Option<&Sn
 }
 
 /// The unified diff of some splices, without the file's name and cut if it is long.
-pub(crate) fn short_diff(before: &Snapshot, splices: &[super::Splice], after: &Snapshot) -> String {
-    let Ok(plan) = super::EditPlan::new(before, splices.to_vec()) else { return String::new() };
-    let spans = super::spans::spans(before, after, &plan);
+pub(crate) fn short_diff(before: &Snapshot, splices: &[Splice], after: &Snapshot) -> String {
+    let Ok(plan) = EditPlan::new(before, splices.to_vec()) else { return String::new() };
+    let spans = spans(before, after, &plan);
     let whole = unified_diff("", before, after, &spans);
     let body = whole.splitn(3, '\n').nth(2).unwrap_or_default();
     let end = body.char_indices().nth(MAX_CHARACTERS).map_or(body.len(), |(at, _)| at);

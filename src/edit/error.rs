@@ -1,14 +1,12 @@
 //! Refusals: why an edit was not made, as a stable code and in words, and what the caller needs so
 //! that the next call succeeds.
 
-use std::cell::LazyCell;
-use std::collections::HashSet;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::message::{LANGUAGE, THEN, Words, said};
-use super::{EditRequest, Message, ModelUse};
+use super::{Message, ModelUse};
+use crate::names::is_default;
 use crate::text::LineSpan;
 
 named! {
@@ -218,7 +216,7 @@ pub struct Refusal {
     /// The attempts to correct the call with a model.
     pub attempts: Vec<Attempt>,
     /// What the model cost, if it was asked.
-    #[serde(skip_serializing_if = "ModelUse::is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub model: ModelUse,
     /// What to do next.
     pub hint: Option<Message>,
@@ -323,45 +321,6 @@ impl Refusal {
             {
                 *line = format!("{number}|{text}");
             }
-        }
-        self
-    }
-
-    /// Sets a hint if another edit of the same call writes `old`, the text that this edit did not find.
-    /// It may write the whole of `old`, or every line of it that `file`, the text of the file, lacks.
-    /// `number` is the number of this edit (from 0), and `edits` are all edits with their numbers.
-    #[must_use]
-    pub(crate) fn hint_at_sibling_edit<'a>(
-        mut self,
-        number: usize,
-        old: &str,
-        file: &str,
-        mut edits: impl Iterator<Item = (usize, &'a EditRequest)>,
-    ) -> Self {
-        let old = old.trim();
-        if self.code != EditCode::NoOccurrence || old.is_empty() {
-            return self;
-        }
-        fn lines(text: &str) -> HashSet<&str> {
-            text.lines().map(str::trim).collect()
-        }
-        // Most calls have one edit, and a file has many lines.
-        let missing = LazyCell::new(|| {
-            let mut missing = lines(old);
-            missing.retain(|line| line.contains(char::is_alphanumeric));
-            for line in file.lines() {
-                missing.remove(line.trim());
-            }
-            missing
-        });
-        let writes = |edit: &EditRequest| {
-            edit.new.contains(old) || !missing.is_empty() && missing.is_subset(&lines(&edit.new))
-        };
-        if let Some((at, _)) = edits.find(|(at, edit)| *at != number && writes(edit)) {
-            self.hint = Some(said!(
-                "Edit {} of this call writes that text, but all edits of a call are matched against the file as it was before the call. Merge the two into one edit.",
-                at + 1
-            ));
         }
         self
     }

@@ -13,7 +13,7 @@ mod spans;
 mod syntax;
 mod verify;
 
-pub(crate) use diff::{file_diff, short_diff};
+pub(crate) use diff::{file_diff, short_diff, spans_and_diff};
 pub use error::{AskKind, AttemptOutcome, EditCode, Refusal};
 pub(crate) use error::{Attempt, Conflict, Difference, Kept, Near, OutcomeDiff};
 pub use message::Message;
@@ -26,7 +26,6 @@ pub(crate) use report::ModelUse;
 pub use report::{Corrected, Durability, EditReport, Explanation, Verification, WriteMethod};
 pub use request::{EditRequest, Expected};
 pub use rung::{Rewrite, Rung};
-pub(crate) use spans::spans_and_diff;
 pub use spans::{Extent, Span};
 pub use syntax::{SyntaxCheck, SyntaxError, Unchecked};
 pub(crate) use verify::Rebase;

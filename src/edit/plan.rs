@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{EditCode, Refusal};
-use crate::text::{LineSpan, Snapshot};
+use crate::text::Snapshot;
 
 /// One replacement. The range is in text offsets of the snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,27 +34,21 @@ impl EditPlan {
         };
         if let Some(splice) = splices.iter().find(|splice| !fits(&splice.range)) {
             let (start, end) = (splice.range.start, splice.range.end);
-            return Err(Refusal::new(
-                EditCode::InvalidArguments,
+            return Err(Refusal::invalid(
                 format!("{start}..{end} is not a range in this text of {} bytes", text.len()),
-            )
-            .hint("Give offsets of the decoded text, on character boundaries."));
+                "Give offsets of the decoded text, on character boundaries.",
+            ));
         }
         splices.sort_by_key(|splice| (splice.range.start, splice.range.end));
         for pair in splices.windows(2) {
             let (a, b) = (&pair[0], &pair[1]);
             if a.range.end > b.range.start || a.range == b.range {
-                let line = |at: usize| snapshot.lines().number_at(at);
-                let lines = |range: &Range<usize>| LineSpan {
-                    start: line(range.start),
-                    end: line(range.end.saturating_sub(1).max(range.start)),
-                };
                 return Err(Refusal::new(
                     EditCode::Overlap,
                     format!(
                         "two edits of this call touch the same text: one at {}, one at {}",
-                        lines(&a.range),
-                        lines(&b.range)
+                        snapshot.lines_of(&a.range),
+                        snapshot.lines_of(&b.range)
                     ),
                 )
                 .hint("Merge them into one edit, or send them in two calls."));

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::diff::unified_diff;
-use super::spans::{LineShift, Span, before_and_after, line_count, line_delta, line_shifts};
+use super::spans::{LineShift, Span, before_and_after, line_delta, line_shifts};
 use super::verify::VerifiedEdit;
 use super::{Attempt, Conflict, Kept, Rewrite, Rung, SyntaxCheck};
 use crate::text::tag;
@@ -122,11 +122,6 @@ pub struct ModelUse {
 }
 
 impl ModelUse {
-    /// Whether everything is zero, which means that no model was asked.
-    pub(crate) fn is_zero(&self) -> bool {
-        *self == Self::default()
-    }
-
     /// Adds another edit's cost.
     pub fn add(&mut self, other: &Self) {
         self.calls += other.calls;
@@ -520,8 +515,8 @@ fn verification(before: &Snapshot, after: &Snapshot, spans: &[Span]) -> Verifica
             .take(MAX_ORIGINAL_LINES)
             .filter_map(|number| numbered(before, number))
             .collect(),
-        lines_replaced: spans.iter().map(|s| line_count(&s.before)).sum(),
-        lines_inserted: spans.iter().map(|s| line_count(&s.after)).sum(),
+        lines_replaced: spans.iter().map(|span| span.before.lines().len()).sum(),
+        lines_inserted: spans.iter().map(|span| span.after.lines().len()).sum(),
         line_delta: spans.iter().map(line_delta).sum(),
         before_context: numbered(after, first.after.start_line.saturating_sub(1)),
         edited_preview: new_lines.take(3).filter_map(|number| numbered(after, number)).collect(),

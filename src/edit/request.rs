@@ -1,10 +1,11 @@
 //! The request for an edit.
 
-use super::message::{EXPECTED, REPLACE_ALL};
-use super::said;
+use std::cell::LazyCell;
+use std::collections::HashSet;
 use std::num::NonZeroUsize;
 
-use super::{EditCode, Refusal};
+use super::message::{EXPECTED, REPLACE_ALL};
+use super::{EditCode, Refusal, said};
 use crate::language::Language;
 
 /// How many occurrences an edit is expected to replace.
@@ -23,9 +24,10 @@ impl Expected {
             (true, None) => Ok(Self::All),
             (false, None) => Ok(Self::default()),
             (_, Some(count)) => NonZeroUsize::new(count).map(Self::Exactly).ok_or_else(|| {
-                Refusal::new(EditCode::InvalidArguments, said!("{EXPECTED} is 0")).hint(said!(
-                    "Leave it out for one replacement. For all of them, set {REPLACE_ALL}."
-                ))
+                Refusal::invalid(
+                    said!("{EXPECTED} is 0"),
+                    said!("Leave it out for one replacement. For all of them, set {REPLACE_ALL}."),
+                )
             }),
         }
     }
@@ -90,6 +92,47 @@ impl EditRequest {
     #[must_use]
     pub fn within(mut self, definition: impl Into<String>) -> Self {
         self.within = Some(definition.into());
+        self
+    }
+}
+
+impl Refusal {
+    /// Sets a hint if another edit of the same call writes `old`, the text that this edit did not find.
+    /// It may write the whole of `old`, or every line of it that `file`, the text of the file, lacks.
+    /// `number` is the number of this edit (from 0), and `edits` are all edits with their numbers.
+    #[must_use]
+    pub(crate) fn hint_at_sibling_edit<'a>(
+        mut self,
+        number: usize,
+        old: &str,
+        file: &str,
+        mut edits: impl Iterator<Item = (usize, &'a EditRequest)>,
+    ) -> Self {
+        let old = old.trim();
+        if self.code != EditCode::NoOccurrence || old.is_empty() {
+            return self;
+        }
+        fn lines(text: &str) -> HashSet<&str> {
+            text.lines().map(str::trim).collect()
+        }
+        // Most calls have one edit, and a file has many lines.
+        let missing = LazyCell::new(|| {
+            let mut missing = lines(old);
+            missing.retain(|line| line.contains(char::is_alphanumeric));
+            for line in file.lines() {
+                missing.remove(line.trim());
+            }
+            missing
+        });
+        let writes = |edit: &EditRequest| {
+            edit.new.contains(old) || !missing.is_empty() && missing.is_subset(&lines(&edit.new))
+        };
+        if let Some((at, _)) = edits.find(|(at, edit)| *at != number && writes(edit)) {
+            self.hint = Some(said!(
+                "Edit {} of this call writes that text, but all edits of a call are matched against the file as it was before the call. Merge the two into one edit.",
+                at + 1
+            ));
+        }
         self
     }
 }

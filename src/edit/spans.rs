@@ -3,9 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::diff::unified_diff;
+use super::EditPlan;
 use super::verify::VerifiedEdit;
-use super::{EditPlan, WorkPath};
 use crate::text::{Content, LineSpan, Snapshot};
 
 /// The lines and bytes of a changed span, before or after the edit.
@@ -65,14 +64,6 @@ pub(super) fn before_and_after(edit: &VerifiedEdit) -> (Snapshot, Snapshot, Vec<
     };
     let spans = spans(&before, &after_text, plan);
     (before, after_text, spans)
-}
-
-/// The changed spans of a plan, and its unified diff.
-pub(crate) fn spans_and_diff(path: &WorkPath, plan: &EditPlan) -> (Vec<Span>, String) {
-    let (before, after) = (plan.snapshot(), Snapshot::from_text(plan.text_after()));
-    let spans = spans(before, &after, plan);
-    let diff = unified_diff(path.as_str(), before, &after, &spans);
-    (spans, diff)
 }
 
 /// The changed span of each splice of a plan.
@@ -157,15 +148,9 @@ fn extent(
     Extent { start_line, end_line, start_byte: bytes.start, end_byte: bytes.end }
 }
 
-/// How many lines an extent has.
-pub(super) fn line_count(extent: &Extent) -> usize {
-    (extent.end_line + 1).saturating_sub(extent.start_line)
-}
-
 /// How many lines a span has gained; negative if it has lost some.
 pub(super) fn line_delta(span: &Span) -> i64 {
-    i64::try_from(line_count(&span.after)).unwrap_or(i64::MAX)
-        - i64::try_from(line_count(&span.before)).unwrap_or(i64::MAX)
+    span.after.lines().len() as i64 - span.before.lines().len() as i64
 }
 
 /// How far the lines below each span have moved.
@@ -181,15 +166,10 @@ pub(super) fn line_shifts(spans: &[Span]) -> Vec<LineShift> {
     out
 }
 
-impl Span {
-    /// The lines before.
-    pub(crate) fn lines_before(&self) -> LineSpan {
-        LineSpan { start: self.before.start_line, end: self.before.end_line }
-    }
-
-    /// The lines after.
-    pub(crate) fn lines_after(&self) -> LineSpan {
-        LineSpan { start: self.after.start_line, end: self.after.end_line }
+impl Extent {
+    /// Its lines.
+    pub(crate) fn lines(&self) -> LineSpan {
+        LineSpan { start: self.start_line, end: self.end_line }
     }
 }
 
@@ -202,7 +182,7 @@ mod tests {
         let before = Snapshot::from_text(before);
         let spans = spans(&before, &Snapshot::from_text(plan.text_after()), plan);
         let shifts = line_shifts(&spans).iter().map(|shift| shift.delta).collect();
-        (spans[0].lines_before(), spans[0].lines_after(), shifts)
+        (spans[0].before.lines(), spans[0].after.lines(), shifts)
     }
 
     fn span(start: usize, end: usize) -> LineSpan {

@@ -43,33 +43,33 @@ impl Engine {
         if request.delete {
             return self.delete(path, request, options).await;
         }
-        let (before, edit) = match self.snapshot(path).await {
-            Ok(current) => {
-                let edit = self.prepare_hashline(path, request, &current).await?;
-                (Some(current), edit)
-            }
+        let current = match self.snapshot(path).await {
             Err(refusal) if refusal.code == EditCode::FileNotFound => {
-                (None, Some(create_from(path, request, refusal)?))
+                let edit = create_from(path, request, refusal)?;
+                return self.commit_one(edit, options).await;
             }
-            Err(refusal) => return Err(refusal),
+            current => current?,
         };
-        match (&request.rename, before) {
-            (Some(to), Some(before)) => self.rename(path, to, before, edit, options).await,
-            _ => self.commit_one(edit.ok_or_else(no_edits)?, options).await,
-        }
+        let Some(to) = &request.rename else {
+            let edit = self.prepare_hashline(path, request, &current).await?;
+            return self.commit_one(edit, options).await;
+        };
+        let edit = if request.edits.is_empty() {
+            refuse_other_version(request, &current)?;
+            None
+        } else {
+            Some(self.prepare_hashline(path, request, &current).await?)
+        };
+        self.rename(path, to, current, edit, options).await
     }
 
-    /// The checked edit of the lines; `None` if the file is only renamed.
+    /// The checked edit of the lines.
     async fn prepare_hashline(
         &self,
         path: &WorkPath,
         request: &HashlineRequest,
         current: &Snapshot,
-    ) -> Result<Option<VerifiedEdit>, Refusal> {
-        if request.edits.is_empty() && request.rename.is_some() {
-            refuse_other_version(request, current)?;
-            return Ok(None);
-        }
+    ) -> Result<VerifiedEdit, Refusal> {
         refuse_too_many_edits("edits", request.edits.len())?;
         let snapshot_id = request.snapshot.as_deref();
         let versions = self.versions(path, current, snapshot_id).await;
@@ -91,7 +91,7 @@ impl Engine {
         let anchored = located.edits.iter().flat_map(|edit| [edit.span.start, edit.span.end]);
         let anchored: Vec<usize> = anchored.collect();
         let known = if snapshot_id.is_some() { None } else { Some(anchored.as_slice()) };
-        self.decide_lines(path, current, located.edits, explanation, known).map(Some)
+        self.decide_lines(path, current, located.edits, explanation, known)
     }
 
     /// Removes the file.
@@ -179,14 +179,6 @@ fn refuse_other_version(request: &HashlineRequest, current: &Snapshot) -> Result
         ))),
         _ => Ok(()),
     }
-}
-
-/// The refusal of a call without edits.
-fn no_edits() -> Refusal {
-    Refusal::invalid(
-        "edits is empty",
-        "Give at least one {op, pos, end, lines}, or delete or rename.",
-    )
 }
 
 /// The checked edit that creates a file by appends and prepends without anchors. Any other call is

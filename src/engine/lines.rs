@@ -7,12 +7,11 @@ use super::{CallOptions, Engine};
 use crate::edit::{
     EditCode, EditPlan, EditReport, Explanation, Rebase, Refusal, Rung, VerifiedEdit, WorkPath,
 };
+use crate::hashline::anchors::Anchor;
 use crate::hashline::line_map::LineMap;
-use crate::hashline::numbering::{NumberingBasis, VersionRef, numbering_basis};
-use crate::hashline::resolver::{
-    NumberError, Resolver, SeenVersion, StaleAnchor, StaleCause, nearest,
-};
-use crate::hashline::{anchors::Anchor, stale};
+use crate::hashline::numbering::{NumberingBasis, SeenVersion, VersionRef, numbering_basis};
+use crate::hashline::resolver::{NumberError, Resolver, nearest};
+use crate::hashline::stale::{self, StaleAnchor, StaleCause};
 use crate::language::Language;
 use crate::line_edit::{self, DecidedEdits, LineChange, LocatedEdit};
 use crate::text::{LineSpan, Snapshot, format_ranges, merge_ranges};
@@ -232,8 +231,7 @@ impl Engine {
     ) -> Result<(), Refusal> {
         let Some(anchored) = known else { return Ok(()) };
         let mut unseen = Vec::new();
-        let overwritten =
-            changes.iter().map(|change| change.span).filter(|span| span.start <= span.end);
+        let overwritten = changes.iter().map(|change| change.span).filter(|span| !span.is_empty());
         for span in overwritten {
             // `None` means that the caller has read nothing of the file; then any line may be overwritten.
             unseen.extend(self.ledger.unseen_lines(path, current, span).unwrap_or_default());
@@ -256,7 +254,7 @@ impl Engine {
             .filter_map(|&number| Some(stale::render_clipped(number, current.line(number)?)))
             .collect();
         refusal.affected_ranges = unseen.clone();
-        let unseen_count: usize = unseen.iter().map(|span| span.end + 1 - span.start).sum();
+        let unseen_count: usize = unseen.iter().map(|span| span.len()).sum();
         let hint = if unseen_count <= MAX_REVEALED {
             let spans: Vec<LineSpan> =
                 shown.iter().map(|&number| LineSpan { start: number, end: number }).collect();

@@ -73,7 +73,7 @@ pub struct Engine {
     observer: Option<Observer>,
     client: Option<Arc<str>>,
     allowance: Allowance,
-    syntax: SyntaxGate,
+    pub(crate) syntax: SyntaxGate,
     staging: Option<Arc<StagingStore>>,
     ledger: Arc<Ledger>,
     encoding: Option<Encoding>,

@@ -200,9 +200,10 @@ fn combine(
     Ok(edit.with_rebase(Arc::new(move |current| {
         let resolved_again = parts.iter().map(|part| {
             let view = gate.view(&path, &part.request, current)?;
-            let resolved = part.resolved.reapply.resolve_on(&view.snapshot)?;
-            view.admit(&resolved.explained)?;
-            gate.veto(&path, &part.request, current, &resolved.explained)?;
+            let explained = part.resolved.reapply.decide(&view.snapshot)?;
+            view.admit(&explained)?;
+            gate.veto(&path, &part.request, current, &explained)?;
+            let resolved = Resolved { explained, ..part.resolved.clone() };
             Ok(Part { resolved, ..part.clone() })
         });
         let parts = resolved_again.collect::<Result<Vec<_>, Refusal>>()?;

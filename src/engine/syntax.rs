@@ -235,12 +235,6 @@ fn check_edit(syntax: &dyn Syntax, edit: &VerifiedEdit) -> Option<SyntaxCheck> {
 }
 
 impl Engine {
-    /// The parser and the mode of this engine.
-    #[cfg(feature = "cli")]
-    pub(crate) fn syntax_gate(&self) -> &SyntaxGate {
-        &self.syntax
-    }
-
     /// The syntax errors of a file, or why it cannot be checked.
     pub async fn check(
         &self,

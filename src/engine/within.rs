@@ -10,7 +10,7 @@ use crate::edit::message::{OLD, WITHIN};
 use crate::edit::{EditCode, EditRequest, Refusal, Splice, Unchecked, WorkPath, said};
 use crate::matching::Explained;
 use crate::port::Definition;
-use crate::text::{LineSpan, Snapshot};
+use crate::text::Snapshot;
 
 /// A refusal shows at most this many definitions.
 const MAX_NAMED: usize = 12;
@@ -89,7 +89,7 @@ impl ScopedView {
         }
         Err(Refusal::new(
             EditCode::OccurrenceMismatch,
-            said!("{OLD} reaches beyond {within:?} ({})", lines_of(&self.snapshot, bound)),
+            said!("{OLD} reaches beyond {within:?} ({})", self.snapshot.lines_of(bound)),
         )
         .hint(said!("Leave {WITHIN} out, or quote only lines in it.")))
     }
@@ -105,7 +105,7 @@ impl ScopedView {
             .map(|offset| file.lines().number_at(offset))
             .take(50)
             .collect();
-        let lines = lines_of(&self.snapshot, bound);
+        let lines = self.snapshot.lines_of(bound);
         match elsewhere.first() {
             Some(line) => {
                 refusal.code = EditCode::OccurrenceMismatch;
@@ -119,12 +119,6 @@ impl ScopedView {
         }
         refusal
     }
-}
-
-/// The lines of a range of bytes.
-fn lines_of(snapshot: &Snapshot, range: &Range<usize>) -> LineSpan {
-    let line = |offset: usize| snapshot.lines().number_at(offset);
-    LineSpan { start: line(range.start), end: line(range.end.saturating_sub(1).max(range.start)) }
 }
 
 /// The refusal of `within` for a file without known definitions.
@@ -268,7 +262,7 @@ fn describe(named: &[&NamedDefinition<'_>], snapshot: &Snapshot) -> String {
             .iter()
             .map(|(kind, name)| format!("{kind} {name}").trim().to_owned())
             .collect();
-        format!("`{}` at {}", path.join(" / "), lines_of(snapshot, &candidate.definition.range))
+        format!("`{}` at {}", path.join(" / "), snapshot.lines_of(&candidate.definition.range))
     });
     let mut text = descriptions.collect::<Vec<_>>().join(", ");
     if named.len() > MAX_NAMED {

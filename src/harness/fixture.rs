@@ -26,6 +26,7 @@ use super::judge::{Aim, CaseVerdict, Judgment};
 use super::replies::Replies;
 use crate::edit::{EditCode, ModelUse, WorkPath};
 use crate::engine::{CallOptions, Engine, SyntaxMode};
+use crate::names::is_default;
 use crate::store::MemoryStore;
 use crate::syntax::TreeSitter;
 use crate::tools::{ToolReply, Toolbox};
@@ -55,7 +56,7 @@ pub struct Spec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Whether the case passes today.
-    #[serde(default, skip_serializing_if = "Status::is_pass")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub status: Status,
     /// Why the case does not pass.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -84,12 +85,6 @@ pub enum Status {
     Pass,
     /// The case does not pass yet. Once it passes, the run fails until this status is removed.
     KnownFailure,
-}
-
-impl Status {
-    fn is_pass(&self) -> bool {
-        *self == Self::Pass
-    }
 }
 
 /// The expected result of a case: `ok = true`, or `refuse = ["EDIT_…"]`.
@@ -332,7 +327,8 @@ impl Fixture {
         }
         write_tree(&self.dir.join("before"), &self.before)?;
         for (number, tree) in (1..).zip(&self.after) {
-            write_tree(&self.dir.join(after_name(number)), tree)?;
+            let name = if number == 1 { "after".into() } else { format!("after-{number}") };
+            write_tree(&self.dir.join(name), tree)?;
         }
         for (name, bytes) in [("old.txt", &self.old), ("new.txt", &self.new)] {
             if let Some(bytes) = bytes {
@@ -358,11 +354,6 @@ fn call(toolbox: &Toolbox, tool: &str, arguments: Value) -> Result<ToolReply, St
         let run = move || runtime.block_on(toolbox.call(tool, arguments, &options));
         scope.spawn(run).join().map_err(|_| "the engine panicked".to_owned())
     })
-}
-
-/// Returns the name of a folder with expected files: `after`, `after-2` and so on.
-fn after_name(number: usize) -> String {
-    if number == 1 { "after".into() } else { format!("after-{number}") }
 }
 
 /// Returns a folder name for a case's id: one that is valid on every file system, with a hash that

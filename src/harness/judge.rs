@@ -1,13 +1,13 @@
 //! Runs a case through the engine in memory, and judges the result.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::case::{Case, Truth};
-use crate::edit::{EditCode, EditPlan, ModelUse, Refusal, VerifiedEdit, WorkPath};
+use crate::apply::{decide_edits, not_text};
+use crate::edit::{EditCode, EditPlan, ModelUse, Refusal, VerifiedEdit};
 use crate::engine::{SyntaxGate, SyntaxMode};
-use crate::matching::{self, Explained};
+use crate::matching::{self, Verdict};
 use crate::port::Syntax as _;
 use crate::syntax::TreeSitter;
 use crate::text::Snapshot;
@@ -103,14 +103,9 @@ impl Judgment {
 
 /// Decides a case in memory, without a disk and without a model. As in an engine, the gate may
 /// drop outcomes with broken syntax or veto the match.
-pub(crate) fn decide(case: &Case, gate: &SyntaxGate) -> Result<VerifiedEdit, Refusal> {
-    let (path, snapshot) = decode(case)?;
-    let request = case.request();
-    let matched =
-        gate.without_broken_outcomes(&path, &snapshot, matching::decide(&request, &snapshot));
-    let explained = matched.into_result()?;
-    gate.veto(&path, &request, &snapshot, &explained)?;
-    verify(path, &snapshot, explained)
+fn decide(case: &Case, gate: &SyntaxGate) -> Result<VerifiedEdit, Refusal> {
+    let snapshot = Snapshot::decode(case.before.clone()).map_err(not_text)?;
+    decide_edits(Some(&case.path), &snapshot, &[case.request()], gate)
 }
 
 /// Whether this result of the case has a syntax error that the file did not have; `None` if that
@@ -134,35 +129,16 @@ thread_local! {
     static PARSER: TreeSitter = TreeSitter::new();
 }
 
-/// Returns the path and the decoded file of a case.
-fn decode(case: &Case) -> Result<(WorkPath, Snapshot), Refusal> {
-    let path = WorkPath::parse(&case.path, Path::new("/"))?;
-    let snapshot = Snapshot::decode(case.before.clone())
-        .map_err(|why| Refusal::new(EditCode::NotText, format!("`{path}` is not text: {why}")))?;
-    Ok((path, snapshot))
-}
-
-/// Turns a match into an edit that has passed the checks.
-fn verify(path: WorkPath, snapshot: &Snapshot, edit: Explained) -> Result<VerifiedEdit, Refusal> {
-    let plan = EditPlan::new(snapshot, edit.splices)?;
-    VerifiedEdit::new(path, snapshot, plan, edit.explanation)
-}
-
-/// Returns the file after an edit; nothing if the edit removes it.
-fn bytes_after(edit: &VerifiedEdit) -> Vec<u8> {
-    edit.after().map(|content| content.to_vec()).unwrap_or_default()
-}
-
 /// Whether the case is refused as ambiguous with a right result among the outcomes.
 fn offers_right_text(case: &Case) -> bool {
-    let Ok((path, snapshot)) = decode(case) else { return false };
-    let matching::Verdict::Ambiguous { outcomes, .. } =
-        matching::decide(&case.request(), &snapshot)
-    else {
+    let Ok(snapshot) = Snapshot::decode(case.before.clone()) else { return false };
+    let Verdict::Ambiguous { outcomes, .. } = matching::decide(&case.request(), &snapshot) else {
         return false;
     };
-    let mut edits = outcomes.into_iter().map(|edit| verify(path.clone(), &snapshot, edit));
-    edits.any(|edit| edit.is_ok_and(|edit| case.accepts(&bytes_after(&edit))))
+    outcomes.into_iter().any(|outcome| {
+        let after = EditPlan::new(&snapshot, outcome.splices).and_then(|plan| plan.bytes_after());
+        after.is_ok_and(|after| case.accepts(&after))
+    })
 }
 
 /// Decides a case as an engine with default settings does, and judges the result.
@@ -189,7 +165,7 @@ fn judge_with(case: &Case, gate: &SyntaxGate) -> Judgment {
     let initial = Judgment { took, ..Judgment::broken(aim, "the engine panicked") };
     match decided {
         Ok(Ok(edit)) => {
-            let got = bytes_after(&edit);
+            let got = edit.after().map(|content| content.to_vec()).unwrap_or_default();
             let verdict = if case.accepts(&got) { CaseVerdict::Right } else { CaseVerdict::Wrong };
             let decided_by = edit.explanation().rung.to_string();
             Judgment {

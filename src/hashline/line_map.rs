@@ -55,7 +55,7 @@ impl LineMap {
         let mut out = Self { runs: Vec::new(), old_total, new_total };
         let (mut old_at, mut new_at) = (0, 0);
         for span in spans {
-            let (old, new) = (line_indices(span.lines_before()), line_indices(span.lines_after()));
+            let (old, new) = (line_indices(span.before.lines()), line_indices(span.after.lines()));
             if old.end > old_total
                 || new.end > new_total
                 || old.start < old_at
@@ -116,7 +116,7 @@ impl LineMap {
     /// The new numbers of a span; `None` unless all its lines are still there, next to each other. An
     /// empty span is the gap before its start, and stays before the same line.
     pub(crate) fn span(&self, old: LineSpan) -> Option<LineSpan> {
-        if old.end < old.start {
+        if old.is_empty() {
             let start = match old.start {
                 start if start == self.old_total + 1 => self.new_total + 1,
                 start => self.line(start)?,

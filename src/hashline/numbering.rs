@@ -1,7 +1,34 @@
 //! Which versions of a file the line numbers of a call may be those of.
 
-use super::resolver::SeenVersion;
+use std::sync::Arc;
+
+use super::line_map::LineMap;
 use crate::text::{LineSpan, Snapshot};
+
+/// A version of a file that was shown to the caller or written by this session.
+#[derive(Debug, Clone)]
+pub(crate) struct SeenVersion {
+    /// The content of the file.
+    pub snapshot: Snapshot,
+    /// The lines that the caller was shown, or knows because it wrote them.
+    pub shown: Vec<LineSpan>,
+    /// The map from the lines of the previous version, if an edit of this session made this one.
+    pub line_map: Option<Arc<LineMap>>,
+    /// The lines that the caller has read or searched for in this version.
+    pub(crate) read: Vec<LineSpan>,
+    /// Whether an edit of the only caller of the session made this version.
+    pub(crate) is_own: bool,
+    /// The first line whose number in a version just before this one, which was dropped from the record,
+    /// is not known any more.
+    pub(crate) lost_from: Option<usize>,
+}
+
+impl SeenVersion {
+    /// A version of which the caller knows these lines.
+    pub(crate) fn new(snapshot: Snapshot, shown: Vec<LineSpan>) -> Self {
+        Self { snapshot, shown, line_map: None, read: Vec::new(), is_own: false, lost_from: None }
+    }
+}
 
 /// The versions whose line numbers a call may use.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,13 +3,13 @@
 
 use serde::Deserialize;
 
-use crate::edit::{EditCode, Refusal};
+use crate::edit::Refusal;
 use crate::line_edit::LocatedEdit;
 use crate::text::{LineSpan, Snapshot};
 
 use super::anchors::Anchor;
-use super::resolver::{ResolvedSpan, Resolver, StaleAnchor};
-use super::stale;
+use super::resolver::{ResolvedSpan, Resolver};
+use super::stale::{self, StaleAnchor};
 
 named! {
     /// The operation of an edit.
@@ -56,8 +56,10 @@ pub(crate) fn locate(
     mut resolver: Resolver<'_>,
 ) -> Result<LocatedEdits, Refusal> {
     if edits.is_empty() {
-        return Err(Refusal::new(EditCode::InvalidArguments, "edits is empty")
-            .hint("Give at least one {op, pos, end, lines}, or delete or rename."));
+        return Err(Refusal::invalid(
+            "edits is empty",
+            "Give at least one {op, pos, end, lines}, or delete or rename.",
+        ));
     }
     let mut located = Vec::with_capacity(edits.len());
     let mut stale_anchors = Vec::new();
@@ -97,8 +99,7 @@ fn locate_one(
 ) -> Result<LocateResult, Refusal> {
     let total = current.lines().total();
     let refuse = |message: String, hint: &str| {
-        Err(Refusal::new(EditCode::InvalidArguments, format!("edit {number}: {message}"))
-            .hint(hint))
+        Err(Refusal::invalid(format!("edit {number}: {message}"), hint))
     };
     if edit.lines.is_empty() && edit.op != Op::Replace {
         return refuse(

@@ -12,74 +12,8 @@ use crate::text::{LineSpan, Snapshot, tag};
 
 use super::anchors::Anchor;
 use super::line_map::LineMap;
-use super::numbering::{NumberingBasis, VersionRef, numbering_basis};
-use super::stale;
-
-/// A version of a file that was shown to the caller or written by this session.
-#[derive(Debug, Clone)]
-pub(crate) struct SeenVersion {
-    /// The content of the file.
-    pub snapshot: Snapshot,
-    /// The lines that the caller was shown, or knows because it wrote them.
-    pub shown: Vec<LineSpan>,
-    /// The map from the lines of the previous version, if an edit of this session made this one.
-    pub line_map: Option<Arc<LineMap>>,
-    /// The lines that the caller has read or searched for in this version.
-    pub(crate) read: Vec<LineSpan>,
-    /// Whether an edit of the only caller of the session made this version.
-    pub(crate) is_own: bool,
-    /// The first line whose number in a version just before this one, which was dropped from the record,
-    /// is not known any more.
-    pub(crate) lost_from: Option<usize>,
-}
-
-impl SeenVersion {
-    /// A version of which the caller knows these lines.
-    pub(crate) fn new(snapshot: Snapshot, shown: Vec<LineSpan>) -> Self {
-        Self { snapshot, shown, line_map: None, read: Vec::new(), is_own: false, lost_from: None }
-    }
-}
-
-/// Why an anchor or a line number is stale.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum StaleCause {
-    /// The line has another id.
-    Mismatch,
-    /// The file has fewer lines.
-    OutOfRange,
-    /// The line was there and has changed, or cannot be distinguished from equal lines.
-    Changed,
-    /// The anchor fits a line now, but also stood in an older version, whose lines there have changed.
-    ChangedInOlder,
-    /// Other lines came between the first and the last line of the range.
-    Split,
-    /// The versions that the caller may mean lead to different lines.
-    Ambiguous,
-    /// The named snapshot is not on record.
-    UnknownSnapshot,
-}
-
-/// A stale anchor or line number, and where in the current file the line may be.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct StaleAnchor {
-    /// The anchor; without letters for a line number.
-    pub anchor: Anchor,
-    /// Why the anchor is stale.
-    pub cause: StaleCause,
-    /// The line of the current file that is probably meant, or the nearest to where it was.
-    pub near: usize,
-    /// The line around which to look if `near` is not meant.
-    pub around: usize,
-    /// For line numbers: the lines as named, and where they may be in the current file.
-    pub lines: Option<(LineSpan, LineSpan)>,
-}
-
-impl StaleAnchor {
-    /// A stale anchor whose line may be at or around `near`.
-    pub(crate) fn new(anchor: Anchor, cause: StaleCause, near: usize) -> Self {
-        Self { anchor, cause, near, around: near, lines: None }
-    }
-}
+use super::numbering::{NumberingBasis, SeenVersion, VersionRef, numbering_basis};
+use super::stale::{StaleAnchor, StaleCause, affected_range};
 
 /// A span of lines that the caller named, resolved in the current file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -459,7 +393,7 @@ impl<'a> Resolver<'a> {
 
     /// The only line near an anchor's number that has its id.
     fn locate_by_id(&self, anchor: &Anchor) -> Option<usize> {
-        let around = stale::affected_range(anchor.line, self.current.lines().total());
+        let around = affected_range(anchor.line, self.current.lines().total());
         let mut candidates = (around.start..=around.end).filter(|&number| {
             self.current.line(number).is_some_and(|text| tag::matches(number, text, &anchor.id))
         });

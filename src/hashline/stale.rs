@@ -4,8 +4,49 @@
 use crate::edit::{EditCode, Refusal};
 use crate::text::{LineSpan, Snapshot, cut_note, format_ranges, merge_ranges};
 
-use super::resolver::{StaleAnchor, StaleCause};
+use super::anchors::Anchor;
 use crate::text::tag;
+
+/// Why an anchor or a line number is stale.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StaleCause {
+    /// The line has another id.
+    Mismatch,
+    /// The file has fewer lines.
+    OutOfRange,
+    /// The line was there and has changed, or cannot be distinguished from equal lines.
+    Changed,
+    /// The anchor fits a line now, but also stood in an older version, whose lines there have changed.
+    ChangedInOlder,
+    /// Other lines came between the first and the last line of the range.
+    Split,
+    /// The versions that the caller may mean lead to different lines.
+    Ambiguous,
+    /// The named snapshot is not on record.
+    UnknownSnapshot,
+}
+
+/// A stale anchor or line number, and where in the current file the line may be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StaleAnchor {
+    /// The anchor; without letters for a line number.
+    pub anchor: Anchor,
+    /// Why the anchor is stale.
+    pub cause: StaleCause,
+    /// The line of the current file that is probably meant, or the nearest to where it was.
+    pub near: usize,
+    /// The line around which to look if `near` is not meant.
+    pub around: usize,
+    /// For line numbers: the lines as named, and where they may be in the current file.
+    pub lines: Option<(LineSpan, LineSpan)>,
+}
+
+impl StaleAnchor {
+    /// A stale anchor whose line may be at or around `near`.
+    pub(crate) fn new(anchor: Anchor, cause: StaleCause, near: usize) -> Self {
+        Self { anchor, cause, near, around: near, lines: None }
+    }
+}
 
 /// How many lines above and below a stale line are to be read again.
 pub(crate) const RECOVERY_WINDOW: usize = 8;
@@ -165,7 +206,6 @@ pub(crate) fn render_clipped(number: usize, text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hashline::anchors::Anchor;
 
     fn span(start: usize, end: usize) -> LineSpan {
         LineSpan { start, end }

@@ -20,13 +20,6 @@ pub(crate) struct LocatedEdit {
     pub(crate) order: u8,
 }
 
-impl LocatedEdit {
-    /// Whether the edit replaces or deletes lines, rather than inserting some.
-    fn is_replacement(&self) -> bool {
-        self.span.start <= self.span.end
-    }
-}
-
 /// Tells whether a change adds a syntax error to the file; `None` where no parser knows.
 pub(crate) type AddsErrors<'a> = &'a dyn Fn(LineChange) -> Option<bool>;
 
@@ -74,7 +67,7 @@ fn drop_duplicates(
     let mut seen = std::collections::HashMap::new();
     for edit in edits.drain(..) {
         let same_span = seen.get(&edit.span).map(|&at: &usize| &kept[at]);
-        match same_span.filter(|_| edit.is_replacement()) {
+        match same_span.filter(|_| !edit.span.is_empty()) {
             Some(other) if other.lines == edit.lines => warnings.push(format!(
                 "edit {} repeats edit {}; it was applied once",
                 edit.number, other.number
@@ -106,8 +99,8 @@ fn check_no_ops(
     warnings: &mut Vec<String>,
 ) -> Result<(), Refusal> {
     let is_no_op = |edit: &&LocatedEdit| {
-        edit.is_replacement()
-            && edit.span.end + 1 - edit.span.start == edit.lines.len()
+        !edit.span.is_empty()
+            && edit.span.len() == edit.lines.len()
             && (edit.span.start..)
                 .zip(&edit.lines)
                 .all(|(number, line)| current.line(number) == Some(line.as_str()))

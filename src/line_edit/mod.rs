@@ -22,13 +22,6 @@ pub struct LineChange {
     pub lines: Vec<String>,
 }
 
-impl LineChange {
-    /// Whether the change replaces no line.
-    fn is_insertion(&self) -> bool {
-        self.span.end < self.span.start
-    }
-}
-
 /// The lines of a text; a newline at its end does not start another line.
 pub(crate) fn split_lines(text: &str) -> Vec<String> {
     each_line(text).map(|line| text[line.body].to_owned()).collect()
@@ -38,9 +31,7 @@ pub(crate) fn split_lines(text: &str) -> Vec<String> {
 pub(crate) fn check_span(span: LineSpan, total: usize) -> Result<(), Refusal> {
     let LineSpan { start, end } = span;
     let lines = crate::text::pluralize(total, "line");
-    let refuse = |message: String, hint: Message| {
-        Err(Refusal::new(EditCode::InvalidArguments, message).hint(hint))
-    };
+    let refuse = |message: String, hint: Message| Err(Refusal::invalid(message, hint));
     if start == 0 {
         return refuse(
             format!("the first line is 0, but lines are counted from 1 (the file has {lines})"),
@@ -100,7 +91,7 @@ fn merge(mut changes: Vec<LineChange>, join_adjacent: bool) -> Result<Vec<LineCh
     for change in changes {
         let LineSpan { start, end } = change.span;
         if let Some(replaced) = last_replaced.filter(|replaced| start <= replaced.end) {
-            let conflict = if change.is_insertion() {
+            let conflict = if change.span.is_empty() {
                 format!("an insertion before line {start} is inside the replaced lines")
             } else {
                 format!("an edit of lines {start}-{end} overlaps the edit of lines")
@@ -113,13 +104,13 @@ fn merge(mut changes: Vec<LineChange>, join_adjacent: bool) -> Result<Vec<LineCh
                 "Merge the two into one edit; all edits of a call refer to the original lines.",
             ));
         }
-        if !change.is_insertion() {
+        if !change.span.is_empty() {
             last_replaced = Some(change.span);
         }
         match merged.last_mut() {
             Some(last)
                 if last.span.end + 1 == start
-                    && (join_adjacent || last.is_insertion() && change.is_insertion()) =>
+                    && (join_adjacent || last.span.is_empty() && change.span.is_empty()) =>
             {
                 last.span.end = end;
                 last.lines.extend(change.lines);
@@ -135,7 +126,7 @@ fn splice(snapshot: &Snapshot, change: &LineChange) -> Option<Splice> {
     let index = snapshot.lines();
     let total = index.total();
     let LineSpan { start, end } = change.span;
-    if change.is_insertion() && change.lines.is_empty() {
+    if change.span.is_empty() && change.lines.is_empty() {
         return None;
     }
     let from = index.start(start);
@@ -167,7 +158,7 @@ fn splice(snapshot: &Snapshot, change: &LineChange) -> Option<Splice> {
         let ending = if text.ends_with("\r\n") { 2 } else { 1 };
         text.truncate(text.len() - ending);
     }
-    if change.is_insertion() {
+    if change.span.is_empty() {
         text.insert_str(0, ending_nearby);
         return Some(Splice { range: from..from, text });
     }

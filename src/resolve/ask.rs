@@ -10,7 +10,6 @@ use crate::edit::{
 };
 use crate::matching::{ESCAPES_WARNING, Explained, escape_readings, nearest};
 use crate::port::{Ask, Question};
-use crate::text::LineSpan;
 
 impl PendingCall {
     /// Asks a question, or goes on without an answer if the question is too long.
@@ -148,15 +147,12 @@ impl PendingCall {
 
     /// The lines of these places in words.
     pub(super) fn describe_lines(&self, places: &[Range<usize>]) -> String {
-        let line = |at: usize| self.snapshot.lines().number_at(at);
         match places {
             [] => "no line".into(),
-            [range] => {
-                let (start, end) = (line(range.start), line(range.end.saturating_sub(1)));
-                LineSpan { start, end: end.max(start) }.to_string()
-            }
+            [range] => self.snapshot.lines_of(range).to_string(),
             [first, ..] => {
-                format!("{} places, the first at line {}", places.len(), line(first.start))
+                let line = self.snapshot.lines().number_at(first.start);
+                format!("{} places, the first at line {line}", places.len())
             }
         }
     }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::edit::{Conflict, EditRequest};
 use crate::matching::nearest_lines;
 use crate::port::Window;
-use crate::text::{Snapshot, words};
+use crate::text::{LineSpan, Snapshot, words};
 
 /// The size of the largest file that is searched.
 pub(super) const MAX_FILE_BYTES: usize = 32 << 20;
@@ -92,11 +92,10 @@ impl Candidates {
 
     /// What is shown, with its line numbers.
     pub(super) fn windows(&self, snapshot: &Snapshot) -> Vec<Window> {
-        let line = |at| snapshot.lines().number_at(at);
-        let window = |range: &Range<usize>| Window {
-            start_line: line(range.start),
-            end_line: line(range.end.saturating_sub(1).max(range.start)),
-            text: snapshot.text()[range.clone()].to_owned(),
+        let window = |range: &Range<usize>| {
+            let LineSpan { start, end } = snapshot.lines_of(range);
+            let text = snapshot.text()[range.clone()].to_owned();
+            Window { start_line: start, end_line: end, text }
         };
         self.shown.iter().map(window).collect()
     }

@@ -80,11 +80,6 @@ pub enum Reapply {
 }
 
 impl Reapply {
-    /// Resolves the same call on another version of the file.
-    pub fn resolve_on(&self, current: &Snapshot) -> Result<Resolved, Refusal> {
-        Ok(Resolved { explained: self.decide(current)?, reapply: self.clone() })
-    }
-
     /// Explains the same call on another version of the file.
     pub fn decide(&self, current: &Snapshot) -> Result<Explained, Refusal> {
         let conflict = || {

@@ -19,6 +19,7 @@ mod walk;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::names::is_default;
 use crate::text::{pluralize, quote_name};
 
 pub(crate) use hits::{hits_in, path_hit};
@@ -74,13 +75,8 @@ pub struct Skipped {
     /// Files that cannot be read, are too large, or have a name that is not UTF-8.
     pub unreadable: usize,
     /// Files of an object storage that were not fetched: too large, or too many in all.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub unfetched: usize,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
-fn is_zero(count: &usize) -> bool {
-    *count == 0
 }
 
 /// The hits of one file.

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::edit::{Span, WorkPath};
 use crate::hashline::line_map::LineMap;
-use crate::hashline::resolver::SeenVersion;
+use crate::hashline::numbering::SeenVersion;
 use crate::text::{LineSpan, Snapshot, gaps, merge_ranges};
 
 const MAX_VERSIONS: usize = 12;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::edit::VerifiedEdit;
+use crate::names::is_default;
 use crate::port::RequestId;
 use crate::text::{Content, ContentHash};
 
@@ -81,13 +82,8 @@ pub struct Metadata {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) attributes: Vec<(String, String)>,
     /// The `chattr` flags that a copy keeps.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(super) flags: u32,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
-fn is_zero(flags: &u32) -> bool {
-    *flags == 0
 }
 
 /// The replacement of one span in a file.

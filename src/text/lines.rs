@@ -57,11 +57,21 @@ impl LineSpan {
     pub(crate) fn contains(self, line: usize) -> bool {
         (self.start..=self.end).contains(&line)
     }
+
+    /// Whether it is a place between two lines.
+    pub(crate) fn is_empty(self) -> bool {
+        self.end < self.start
+    }
+
+    /// How many lines it has.
+    pub(crate) fn len(self) -> usize {
+        (self.end + 1).saturating_sub(self.start)
+    }
 }
 
 /// Sorts ranges and joins those that overlap or touch.
 pub(crate) fn merge_ranges(mut ranges: Vec<LineSpan>) -> Vec<LineSpan> {
-    ranges.retain(|range| range.start <= range.end);
+    ranges.retain(|range| !range.is_empty());
     ranges.sort_unstable();
     let mut merged: Vec<LineSpan> = Vec::with_capacity(ranges.len());
     for range in ranges {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::encoding::{Decoded, decode, decode_as, decode_lossy, stateful_encoding};
-use super::{ContentHash, Encoding, LineEnding, LineIndex, NotText, Unencodable, lines};
+use super::{ContentHash, Encoding, LineEnding, LineIndex, LineSpan, NotText, Unencodable, lines};
 
 /// An immutable version of a file. Cloning is cheap.
 ///
@@ -164,6 +164,15 @@ impl Snapshot {
     /// The content of line `number` (1-based), without its ending.
     pub fn line(&self, number: usize) -> Option<&str> {
         self.lines().line(self.text(), number).map(|line| &self.text()[line.body])
+    }
+
+    /// The lines that a range of the text touches.
+    pub(crate) fn lines_of(&self, range: &Range<usize>) -> LineSpan {
+        let line = |offset: usize| self.lines().number_at(offset);
+        LineSpan {
+            start: line(range.start),
+            end: line(range.end.saturating_sub(1).max(range.start)),
+        }
     }
 
     /// Whether some bytes are invalid; they are U+FFFD in the text.

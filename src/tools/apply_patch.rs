@@ -35,18 +35,13 @@ struct PatchReport {
     files: Vec<EditReport>,
 }
 
-/// Applies the patch and answers with a report for each file.
+/// Applies the patch to all of its files, or to none, and answers with a report for each.
 async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
-    let files = apply(call).await?;
-    Ok(ToolReply::answered(summary(&files), PatchReport { files }))
-}
-
-/// Applies the patch to all of its files, or to none.
-async fn apply(call: ToolCall<'_>) -> Result<Vec<EditReport>, Refusal> {
     let given: ApplyPatchArguments = parse(TOOL.name, call.arguments)?;
     let patch = Patch::parse(&given.patch, given.path.as_deref())?;
     let batch = prepare(call.engine, &patch).await?;
-    call.engine.commit(batch, call.options).await
+    let files = call.engine.commit(batch, call.options).await?;
+    Ok(ToolReply::answered(summary(&files), PatchReport { files }))
 }
 
 /// Works out and checks the edits of every file in a patch; nothing is written.

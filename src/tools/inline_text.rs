@@ -114,7 +114,8 @@ fn decide(
     let language = calls.first().and_then(|call| call.language);
     let extension = language.and_then(|language| language.extensions.first());
     let made_up_path = extension.map(|extension| format!("text.{extension}"));
-    decide_edits(path.or(made_up_path.as_deref()), before, calls, gate)
+    let edit = decide_edits(path.or(made_up_path.as_deref()), before, calls, gate)?;
+    Ok(gate.with_syntax_check(edit))
 }
 
 /// The reply to a call that edited a text, with the edited text in its report.

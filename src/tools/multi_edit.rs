@@ -40,19 +40,14 @@ impl FileReports {
     }
 }
 
-/// Applies the edits and answers with a report for each file.
-async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
-    Ok(reply(apply(call).await?))
-}
-
 /// The answer to a call that edited these files.
 pub(super) fn reply(files: Vec<EditReport>) -> ToolReply {
     let reports = FileReports::new(files);
     ToolReply::answered(reports.text(), reports)
 }
 
-/// Applies all edits, or none of them.
-async fn apply(call: ToolCall<'_>) -> Result<Vec<EditReport>, Refusal> {
+/// Applies all edits, or none of them, and answers with a report for each file.
+async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
     let arguments: Arguments = parse(TOOL.name, call.arguments)?;
     let count = arguments.edits.len();
     let edits = arguments.edits.iter().enumerate().map(|(at, edit)| {
@@ -61,5 +56,5 @@ async fn apply(call: ToolCall<'_>) -> Result<Vec<EditReport>, Refusal> {
         edit.map_err(|refusal| refusal.with_edit_number(at, count))
     });
     let edits = edits.collect::<Result<Vec<_>, Refusal>>()?;
-    call.engine.multi_edit(&edits, call.options).await
+    Ok(reply(call.engine.multi_edit(&edits, call.options).await?))
 }

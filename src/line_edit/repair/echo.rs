@@ -32,7 +32,7 @@ impl Repair<'_> {
     pub(super) fn drop_telling_copies(&mut self, at: usize) {
         let span = self.edits[at].span;
         // A line beside which the caller inserts, and that it repeats, needs to say less.
-        let enough = if span.end < span.start { 2 } else { 5 };
+        let enough = if span.is_empty() { 2 } else { 5 };
         let tail = self.echo_at_tail(at);
         let tail = if is_telling(self.file, span.end + 1, tail, enough) { tail } else { 0 };
         let head = self.echo_at_head(at);
@@ -129,8 +129,7 @@ const MAX_ECHO: usize = 20;
 
 /// How many lines of an edit may count as copies: all of them, but of an insertion all except one.
 fn max_echo(edit: &LocatedEdit) -> usize {
-    let is_insertion = edit.span.end < edit.span.start;
-    edit.lines.len().saturating_sub(usize::from(is_insertion)).min(MAX_ECHO)
+    edit.lines.len().saturating_sub(usize::from(edit.span.is_empty())).min(MAX_ECHO)
 }
 
 /// Whether two lines are equal, apart from whitespace at their ends.

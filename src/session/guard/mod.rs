@@ -265,8 +265,7 @@ impl Guard {
     /// else.
     pub fn record_refusal(&mut self, call: &GuardedCall<'_>) {
         self.calls += 1;
-        let key = fingerprint(call, self.write_count);
-        if let Some(failure) = self.failures.get_mut(&key) {
+        if let Some(failure) = self.failures.get_mut(&fingerprint(call, self.write_count)) {
             failure.times += 1;
         }
     }
