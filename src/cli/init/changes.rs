@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::content::{is_as_good, is_hook};
+/// The flag of a hook that may answer `allow`, because the user chose so.
+const APPROVE: &str = " --approve";
 
 /// A step from a value into one that it contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,4 +144,15 @@ fn hook_in<'v>(value: &'v Value, is_wanted: &dyn Fn(&str) -> bool) -> Option<(Ve
         }
         _ => None,
     }
+}
+
+/// Whether a setting is the same as ours: the same text, or the same hook, which may answer `allow`
+/// although ours may not.
+pub(super) fn is_as_good(theirs: &str, ours: &str) -> bool {
+    theirs == ours || is_hook(ours) && theirs.replacen(APPROVE, "", 1) == ours
+}
+
+/// Whether a command is a hook of restitch.
+pub(super) fn is_hook(command: &str) -> bool {
+    command.strip_prefix("npx -y ").unwrap_or(command).starts_with("restitch hook ")
 }

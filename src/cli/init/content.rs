@@ -5,9 +5,9 @@ use jsonc_parser::cst::CstRootNode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::changes::{Change, missing};
+use super::changes::{Change, is_as_good, is_hook, missing};
 use super::{jsonc, toml_text};
-use crate::edit::{EditCode, Refusal};
+use crate::edit::Refusal;
 
 /// The content that `init` puts into a file.
 #[derive(Debug, Clone, Deserialize, Serialize)]
@@ -23,9 +23,6 @@ pub(crate) enum Content {
 /// The text of [`Content::Plugin`].
 const PLUGIN: &str = include_str!("../../hook/opencode.js");
 
-/// The flag of a hook that may answer `allow`, because the user chose so.
-const APPROVE: &str = " --approve";
-
 /// How the settings in `clients.json` start restitch, and how npx does, which downloads the package.
 const STARTS: [(&str, &str); 4] = [
     (r#""command":"restitch""#, r#""command":"npx""#),
@@ -33,17 +30,6 @@ const STARTS: [(&str, &str); 4] = [
     (r#""command":["restitch""#, r#""command":["npx","-y","restitch""#),
     (r#""command":"restitch hook "#, r#""command":"npx -y restitch hook "#),
 ];
-
-/// Whether a setting is the same as ours: the same text, or the same hook, which may answer `allow`
-/// although ours may not.
-pub(super) fn is_as_good(theirs: &str, ours: &str) -> bool {
-    theirs == ours || is_hook(ours) && theirs.replacen(APPROVE, "", 1) == ours
-}
-
-/// Whether a command is a hook of restitch.
-pub(super) fn is_hook(command: &str) -> bool {
-    command.strip_prefix("npx -y ").unwrap_or(command).starts_with("restitch hook ")
-}
 
 impl Content {
     /// The same settings, in which npx starts restitch. The plugin starts the installed command.
@@ -122,17 +108,14 @@ impl Content {
             .read(&merged)
             .is_some_and(|theirs| missing(&theirs, ours).is_ok_and(|rest| rest.is_empty()));
         is_whole.then_some(merged).ok_or_else(|| {
-            Refusal::new(EditCode::InvalidArguments, "it cannot be merged by a program")
-                .hint("Merge it by hand.")
+            Refusal::invalid("it cannot be merged by a program", "Merge it by hand.")
         })
     }
 }
 
 /// What a file with the settings `theirs` lacks.
 fn changes(theirs: &Value, ours: &Value) -> Result<Vec<Change>, Refusal> {
-    missing(theirs, ours).map_err(|why| {
-        Refusal::new(EditCode::InvalidArguments, why).hint("Correct it, or merge by hand.")
-    })
+    missing(theirs, ours).map_err(|why| Refusal::invalid(why, "Correct it, or merge by hand."))
 }
 
 /// Reads JSON that may have comments and trailing commas, as the clients do.
@@ -154,8 +137,8 @@ fn parse_json(text: &str) -> Result<CstRootNode, Refusal> {
 
 /// The refusal of a file that is not in its format.
 fn unreadable(format: &str, error: &str) -> Refusal {
-    Refusal::new(EditCode::InvalidArguments, format!("the file is not valid {format}: {error}"))
-        .hint("Correct it, or merge by hand.")
+    let message = format!("the file is not valid {format}: {error}");
+    Refusal::invalid(message, "Correct it, or merge by hand.")
 }
 
 /// Whether `theirs` contains all settings in `ours`, with the same values. A hook may have other
