@@ -56,7 +56,7 @@ mod tests {
         assert_eq!(pair("a\nb\nc\n", "a\nB\nc\n"), Some(("b\n".into(), "B\n".into())));
         assert_eq!(
             pair("a\nb\na\nb\n", "a\nb\na\nX\n"),
-            None.or(Some(("b\na\nb\n".into(), "b\na\nX\n".into())))
+            Some(("b\na\nb\n".into(), "b\na\nX\n".into()))
         );
         assert_eq!(pair("a\r\nb\r\n", "a\r\nc\r\n"), Some(("b\n".into(), "c\n".into())));
         assert_eq!(pair("a\nb\n", "a\nnew\nb\n"), Some(("a\nb\n".into(), "a\nnew\nb\n".into())));

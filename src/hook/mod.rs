@@ -243,10 +243,7 @@ async fn try_call(
 /// text that the client's tool would find gives the same result.
 async fn try_edit(engine: &Engine, edit: &ClientEdit) -> Option<TrialOutcome> {
     let path = engine.path(&path_in_root(engine.root(), &edit.path)).ok()?;
-    let before = match engine.snapshot(&path).await {
-        Ok(before) => before,
-        Err(_) => return None,
-    };
+    let before = engine.snapshot(&path).await.ok()?;
     if edit.request.old.is_empty() {
         return None;
     }

@@ -9,11 +9,8 @@ use serde_json::Value;
 use super::TrialOutcome;
 use crate::edit::{Rung, VerifiedEdit};
 use crate::engine::{CallOptions, Engine};
-use crate::patch::{Change, Patch, render};
+use crate::patch::{BEGIN, Change, END, Patch, render};
 use crate::tools::prepare_patch;
-
-const BEGIN: &str = "*** Begin Patch";
-const END: &str = "*** End Patch";
 
 /// The V4A patch in the arguments of a call.
 struct Found<'a> {

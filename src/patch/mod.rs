@@ -9,7 +9,10 @@ mod blocks;
 mod headers;
 mod locate;
 mod unified;
-#[cfg_attr(not(feature = "cli"), allow(dead_code, reason = "only the hook writes patches"))]
+#[cfg_attr(
+    not(feature = "cli"),
+    allow(dead_code, reason = "the hook and the harness use all of it")
+)]
 mod v4a;
 
 use std::collections::HashMap;
@@ -19,9 +22,9 @@ use crate::edit::{EditCode, Refusal};
 pub(crate) use locate::locate_hunks;
 #[cfg_attr(
     not(feature = "cli"),
-    allow(unused_imports, reason = "only the hook writes patches")
+    allow(unused_imports, reason = "the hook and the harness use them")
 )]
-pub(crate) use v4a::render;
+pub(crate) use v4a::{BEGIN, END, apply_like_codex, render};
 
 /// A parsed patch.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use super::{Change, FilePatch, Hunk, HunkLine, malformed};
 use crate::edit::Refusal;
 use crate::text::Snapshot;
 
-const BEGIN: &str = "*** Begin Patch";
-const END: &str = "*** End Patch";
+pub(crate) const BEGIN: &str = "*** Begin Patch";
+pub(crate) const END: &str = "*** End Patch";
 const ADD: &str = "*** Add File: ";
 const DELETE: &str = "*** Delete File: ";
 const UPDATE: &str = "*** Update File: ";
@@ -181,24 +181,61 @@ fn render_hunks(before: &str, after: &str, context: usize) -> String {
     out
 }
 
-/// Whether a client that takes the first exact match after the previous hunk gets `after`.
+/// Whether a client that takes the first match after the previous hunk gets `after`.
 fn applies_first_match(body: &str, before: &str, after: &str) -> bool {
-    let lines: Vec<&str> = before.lines().collect();
-    let body: Vec<&str> = body.lines().collect();
-    let (mut at, mut out) = (0, Vec::new());
-    for hunk in parse_hunks(&body) {
-        let old = hunk.old_lines();
-        let Some(place) = (at..=lines.len().saturating_sub(old.len()))
-            .find(|&place| lines[place..].starts_with(&old))
-        else {
-            return false;
-        };
-        out.extend(lines[at..place].iter().map(|line| (*line).to_owned()));
-        out.extend(hunk.new_lines().iter().map(|line| (*line).to_owned()));
-        at = place + old.len();
+    let hunks = parse_hunks(&body.lines().collect::<Vec<_>>());
+    apply_like_codex(before, &hunks).is_some_and(|applied| applied.lines().eq(after.lines()))
+}
+
+/// Applies the hunks of a patch as Codex does: each below the one before, on lines that are the
+/// same, or else the same but for blanks at their ends. `None` if one does not apply.
+pub(crate) fn apply_like_codex(file: &str, hunks: &[Hunk]) -> Option<String> {
+    let mut lines: Vec<&str> = file.split('\n').collect();
+    if lines.last() == Some(&"") {
+        lines.pop();
     }
-    out.extend(lines[at..].iter().map(|line| (*line).to_owned()));
-    out == after.lines().collect::<Vec<_>>()
+    // The first line of each change, how many lines it replaces, and the new ones.
+    let mut changes: Vec<(usize, usize, Vec<&str>)> = Vec::new();
+    let mut from = 0;
+    for hunk in hunks {
+        for header in &hunk.headers {
+            from = find_lines(&lines, &[header], from, false)? + 1;
+        }
+        let (mut old, mut new) = (hunk.old_lines(), hunk.new_lines());
+        let is_insertion = !hunk.lines.iter().any(|line| !matches!(line, HunkLine::Add(_)));
+        if is_insertion {
+            changes.push((lines.len(), 0, new));
+            continue;
+        }
+        let mut found = find_lines(&lines, &old, from, hunk.at_end);
+        if found.is_none() && old.last() == Some(&"") {
+            old.pop();
+            if new.last() == Some(&"") {
+                new.pop();
+            }
+            found = find_lines(&lines, &old, from, hunk.at_end);
+        }
+        let start = found?;
+        from = start + old.len();
+        changes.push((start, old.len(), new));
+    }
+    changes.sort_by_key(|(start, ..)| *start);
+    for (start, count, new) in changes.into_iter().rev() {
+        lines.splice(start..start + count, new);
+    }
+    Some(lines.join("\n") + "\n")
+}
+
+/// Returns the first place from line `from` on at which these lines are.
+fn find_lines(lines: &[&str], wanted: &[&str], from: usize, at_end: bool) -> Option<usize> {
+    let last = lines.len().checked_sub(wanted.len())?;
+    let from = if at_end { last } else { from };
+    let forms: [fn(&str) -> &str; 3] = [|line| line, str::trim_end, str::trim];
+    forms.iter().find_map(|form| {
+        (from..=last).find(|start| {
+            wanted.iter().zip(&lines[*start..]).all(|(one, other)| form(one) == form(other))
+        })
+    })
 }
 
 #[cfg(test)]

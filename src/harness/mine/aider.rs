@@ -15,8 +15,6 @@ use serde_json::Value;
 
 use super::{Client, EditAttempt, FileAction, Replacement, Transcript};
 
-/// The usual name of aider's history file. A file whose name only ends with it is read, too.
-pub const NAME: &str = ".aider.chat.history.md";
 /// The start of the first line of a session; its time follows.
 pub const START: &str = "# aider chat started at ";
 

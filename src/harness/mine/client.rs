@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use super::aider;
-
 named! {
     /// An agent whose transcripts can be read.
     pub enum Client {
@@ -47,9 +45,12 @@ const HOMES: &[Home] = &[
 /// The folder of Cline's tasks, below that of the programs' settings.
 const CLINE_TASKS: &str = "Code/User/globalStorage/saoudrizwan.claude-dev/tasks";
 
+/// The usual name of aider's history file. A file whose name only ends with it is read, too.
+pub(super) const AIDER_HISTORY: &str = ".aider.chat.history.md";
+
 /// What some clients keep in the folder that they work in.
 const IN_PROJECT: &[(Client, &str)] =
-    &[(Client::Opencode, ".opencode"), (Client::Crush, ".crush"), (Client::Aider, aider::NAME)];
+    &[(Client::Opencode, ".opencode"), (Client::Crush, ".crush"), (Client::Aider, AIDER_HISTORY)];
 
 impl Client {
     /// Returns the paths where the client keeps its transcripts. `variable` looks up an environment

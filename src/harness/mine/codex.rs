@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::{Client, EditAttempt, FileAction, Replacement, Transcript};
-use crate::patch::{Change, Hunk, HunkLine, Patch};
+use crate::patch::{BEGIN, Change, END, Hunk, Patch};
 
 /// Reads one rollout.
 pub fn read(text: &str, session: &str) -> Transcript {
@@ -34,7 +34,7 @@ pub fn read(text: &str, session: &str) -> Transcript {
                 let arguments: Value = serde_json::from_str(arguments).unwrap_or(Value::Null);
                 if let Some(command) = shell_command(&arguments) {
                     // Some send a patch in a shell command.
-                    let is_patch = command.contains("*** Begin Patch");
+                    let is_patch = command.contains(BEGIN);
                     pending.insert(id, (is_patch, command, turn));
                 }
             }
@@ -87,9 +87,8 @@ fn output_text(value: &Value) -> String {
 
 /// Records the files that a patch changed, or failed to change.
 fn record_patch(out: &mut Transcript, id: &str, text: &str, turn: usize, output: &str) {
-    let start = text.find("*** Begin Patch").unwrap_or(0);
-    let end =
-        text.rfind("*** End Patch").map_or(text.len(), |offset| offset + "*** End Patch".len());
+    let start = text.find(BEGIN).unwrap_or(0);
+    let end = text.rfind(END).map_or(text.len(), |offset| offset + END.len());
     let failed = !output.contains("Success. Updated the following files")
         && (["verification failed", "Failed to find", "nvalid patch", "nvalid context"]
             .iter()
@@ -133,57 +132,6 @@ impl From<&Hunk> for Replacement {
         let (old, new) = (hunk.old_lines().join("\n"), hunk.new_lines().join("\n"));
         Self { old, new, all: false }
     }
-}
-
-/// Applies the hunks of a patch as Codex does: each below the one before, on lines that are the
-/// same, or else the same but for blanks at their ends. `None` if one does not apply.
-pub(super) fn apply_hunks(file: &str, hunks: &[Hunk]) -> Option<String> {
-    let mut lines: Vec<&str> = file.split('\n').collect();
-    if lines.last() == Some(&"") {
-        lines.pop();
-    }
-    // The first line of each change, how many lines it replaces, and the new ones.
-    let mut changes: Vec<(usize, usize, Vec<&str>)> = Vec::new();
-    let mut from = 0;
-    for hunk in hunks {
-        for header in &hunk.headers {
-            from = find_lines(&lines, &[header], from, false)? + 1;
-        }
-        let (mut old, mut new) = (hunk.old_lines(), hunk.new_lines());
-        let is_insertion = !hunk.lines.iter().any(|line| !matches!(line, HunkLine::Add(_)));
-        if is_insertion {
-            changes.push((lines.len(), 0, new));
-            continue;
-        }
-        let mut found = find_lines(&lines, &old, from, hunk.at_end);
-        if found.is_none() && old.last() == Some(&"") {
-            old.pop();
-            if new.last() == Some(&"") {
-                new.pop();
-            }
-            found = find_lines(&lines, &old, from, hunk.at_end);
-        }
-        let start = found?;
-        from = start + old.len();
-        changes.push((start, old.len(), new));
-    }
-    changes.sort_by_key(|(start, ..)| *start);
-    for (start, count, new) in changes.into_iter().rev() {
-        lines.splice(start..start + count, new);
-    }
-    Some(lines.join("\n") + "\n")
-}
-
-/// Returns the first place from line `from` on at which these lines are.
-fn find_lines(lines: &[&str], wanted: &[&str], from: usize, at_end: bool) -> Option<usize> {
-    let last = lines.len().checked_sub(wanted.len())?;
-    let from = if at_end { last } else { from };
-    let forms: [fn(&str) -> &str; 3] = [|line| line, str::trim_end, str::trim];
-    forms.iter().find_map(|form| {
-        (from..=last).find(|start| {
-            wanted.iter().zip(&lines[*start..]).all(|(one, other)| form(one) == form(other))
-        })
-    })
 }
 
 /// Records what a shell command shows of a file: all of it with `cat FILE`, a part of it with

@@ -8,8 +8,7 @@ use serde_json::Value;
 
 use super::database::{columns, text_at};
 use super::{
-    Client, EditAttempt, FileAction, Findings, Transcript, replacements, string_field,
-    strip_line_numbers,
+    Client, EditAttempt, FileAction, Transcript, replacements, string_field, strip_line_numbers,
 };
 
 /// A message.
@@ -24,7 +23,11 @@ struct Message {
 type Versions = HashMap<String, Vec<(i64, String)>>;
 
 /// Reads the sessions of a database into `found`.
-pub fn read(database: &Connection, client: Client, found: &mut Findings) -> rusqlite::Result<()> {
+pub fn read(
+    database: &Connection,
+    client: Client,
+    found: &mut Vec<Transcript>,
+) -> rusqlite::Result<()> {
     // Columns that a version does not have are missing values.
     let (mut messages, mut skipped) = (Vec::new(), 0);
     each_row(database, "messages", "ORDER BY session_id, created_at, rowid", |row| {
@@ -55,7 +58,7 @@ pub fn read(database: &Connection, client: Client, found: &mut Findings) -> rusq
         let tokens = tokens.get(&session[0].session).copied();
         let mut out = transcript(client, session, tokens, &versions);
         out.skipped = std::mem::take(&mut skipped);
-        found.transcripts.push(out);
+        found.push(out);
     }
     Ok(())
 }

@@ -1,10 +1,8 @@
-//! Reads the databases of opencode and crush. The tables of opencode are `session`, and `message`
-//! and `part`, which have JSON in `data`; [`crush`] reads the others.
+//! Opens the databases of opencode and crush, and reads their values.
 //!
 //! A private copy is read, with the log or the journal of unfinished writes, so that nothing is
-//! locked, and nothing written beside the file. Rows that cannot be read are counted.
-//!
-//! Limits: a value of more than 64 MiB is left out. Messages that opencode has deleted are gone.
+//! locked, and nothing written beside the file.
+//! A value of more than 64 MiB is left out.
 
 use std::fs;
 use std::io;
@@ -16,33 +14,14 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Row, RowIndex};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{Client, Findings, Transcript, crush, opencode};
-
 /// The suffixes of the files that make up a database.
 const FILE_SUFFIXES: &[&str] = &["", "-wal", "-journal"];
 const MAX_VALUE_BYTES: usize = 64 << 20;
 /// How often at most to copy a database that changes while it is copied.
 const ATTEMPTS: usize = 3;
 
-/// Reads the sessions of a database into `found`. The error says what is wrong with the file.
-pub fn read(file: &Path, found: &mut Findings) -> Result<(), String> {
-    let name = file.file_stem().unwrap_or_default().to_string_lossy();
-    // The folder of the copy goes after the connection is closed.
-    let (_copy, database) = open_copy(file)?;
-    let is_of_crush = columns(&database, "messages")
-        .map_err(|error| explain(&error))?
-        .iter()
-        .any(|column| column == "parts");
-    let read = match is_of_crush {
-        true if name.contains("opencode") => crush::read(&database, Client::Opencode, found),
-        true => crush::read(&database, Client::Crush, found),
-        false => read_opencode(&database, found),
-    };
-    read.map_err(|error| explain(&error))
-}
-
 /// Returns what is wrong with the database.
-fn explain(error: &rusqlite::Error) -> String {
+pub(super) fn explain(error: &rusqlite::Error) -> String {
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
             format!("is damaged and was left out: {error}")
@@ -52,7 +31,7 @@ fn explain(error: &rusqlite::Error) -> String {
 }
 
 /// Opens a copy, in which SQLite may apply a log or roll back a journal. Returns its folder, too.
-fn open_copy(file: &Path) -> Result<(TempDir, Connection), String> {
+pub(super) fn open_copy(file: &Path) -> Result<(TempDir, Connection), String> {
     for _ in 0..ATTEMPTS {
         let folder = tempfile::tempdir()
             .map_err(|error| format!("cannot be copied to a temporary folder: {error}"))?;
@@ -110,42 +89,6 @@ fn sibling(file: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Reads the sessions of opencode. A part without its message has no place among the others, and is
-/// left out.
-fn read_opencode(database: &Connection, found: &mut Findings) -> rusqlite::Result<()> {
-    let mut query = database.prepare(
-        "SELECT m.session_id, m.id, m.data, p.id, p.data, s.directory FROM message AS m
-         LEFT JOIN part AS p ON p.message_id = m.id LEFT JOIN session AS s ON s.id = m.session_id
-         ORDER BY m.session_id, m.id, p.id",
-    )?;
-    let mut rows = query.query([])?;
-    let (mut turn, mut message) = (0, None);
-    while let Some(row) = rows.next()? {
-        let session = text_at(row, 0).unwrap_or_default();
-        if found.transcripts.last().is_none_or(|last| last.session != session) {
-            let mut out = Transcript::new(Client::Opencode, &session);
-            out.folder = text_at(row, 5).map(PathBuf::from);
-            found.transcripts.push(out);
-            (turn, message) = (0, None);
-        }
-        let Some(out) = found.transcripts.last_mut() else { continue };
-        let id = text_at(row, 1);
-        if message != id {
-            (turn, message) = (turn + 1, id);
-            match json_at(row, 2) {
-                Some(info) => opencode::record_message(out, turn, &info),
-                None => out.skipped += 1,
-            }
-        }
-        match (text_at(row, 3), json_at(row, 4)) {
-            (None, _) => {}
-            (Some(_), Some(part)) => opencode::record_part(out, turn, &part),
-            (Some(_), None) => out.skipped += 1,
-        }
-    }
-    Ok(())
-}
-
 /// Returns the columns of a table; none if the database has no such table.
 pub(super) fn columns(database: &Connection, name: &str) -> rusqlite::Result<Vec<String>> {
     let mut query = database.prepare(
@@ -164,6 +107,6 @@ pub(super) fn text_at(row: &Row<'_>, column: impl RowIndex) -> Option<String> {
 }
 
 /// Returns a value that is a JSON object.
-fn json_at(row: &Row<'_>, column: usize) -> Option<Value> {
+pub(super) fn json_at(row: &Row<'_>, column: usize) -> Option<Value> {
     serde_json::from_str(&text_at(row, column)?).ok().filter(Value::is_object)
 }

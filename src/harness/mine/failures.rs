@@ -13,7 +13,7 @@ use crate::apply::Applier;
 use crate::edit::{EditCode, EditPlan, EditRequest, Expected, Refusal, Rung};
 use crate::harness::judge::has_new_syntax_errors;
 use crate::harness::replay::{FailedEdit, ReplayOutcome, Retry, has_same_intention, with_model};
-use crate::patch::{Hunk, locate_hunks};
+use crate::patch::{Hunk, apply_like_codex, locate_hunks};
 use crate::text::Snapshot;
 
 /// One session with its edits, without the texts of those that landed.
@@ -295,7 +295,7 @@ impl EditAttempt {
         if self.hunks.is_empty() {
             super::files::apply_exact(file, &self.edits)
         } else {
-            super::codex::apply_hunks(file, &self.hunks)
+            apply_like_codex(file, &self.hunks)
         }
     }
 

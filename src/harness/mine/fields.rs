@@ -1,6 +1,5 @@
 //! Fields that several clients write alike.
 
-use chrono::DateTime;
 use serde_json::Value;
 
 use super::Replacement;
@@ -71,30 +70,4 @@ pub(super) fn strip_line_numbers(text: &str) -> Option<(usize, String)> {
         }
     }
     first.map(|first| (first, out))
-}
-
-/// Returns the seconds since 1970 of a time such as `2026-09-01T10:00:00.5Z`, or of a number of
-/// milliseconds. A time without a zone is read as UTC.
-pub(super) fn unix_seconds(time: &Value) -> Option<i64> {
-    let Some(text) = time.as_str() else { return Some(time.as_i64()? / 1000) };
-    let text = text.replacen(' ', "T", 1);
-    let utc = || DateTime::parse_from_rfc3339(&format!("{text}Z"));
-    DateTime::parse_from_rfc3339(&text).or_else(|_| utc()).ok().map(|time| time.timestamp())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_clients_times_are_seconds() {
-        let of = |time: &str| unix_seconds(&Value::from(time));
-        assert_eq!(of("1970-01-01T00:00:00Z"), Some(0));
-        assert_eq!(of("2026-11-21T14:30:55.123Z"), Some(1_795_271_455));
-        assert_eq!(of("2024-02-29T23:59:59+01:00"), Some(1_709_247_599));
-        assert_eq!(unix_seconds(&Value::from(1_709_247_599_123_i64)), Some(1_709_247_599));
-        for broken in ["", "yesterday", "2026-13-01T00:00:00Z", "2026-11-2é"] {
-            assert_eq!(of(broken), None, "{broken}");
-        }
-    }
 }

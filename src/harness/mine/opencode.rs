@@ -6,8 +6,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "mine")]
+use rusqlite::Connection;
 use serde_json::Value;
 
+#[cfg(feature = "mine")]
+use super::database::{json_at, text_at};
 use super::{
     Client, EditAttempt, FileAction, Transcript, replacements, string_field, strip_line_numbers,
     text_of,
@@ -27,11 +31,6 @@ pub fn read_export(text: &str, session: &str) -> Option<Transcript> {
         }
     }
     Some(out)
-}
-
-/// Whether a folder has a file for each record.
-pub fn is_storage(folder: &Path) -> bool {
-    folder.join("message").is_dir() && folder.join("part").is_dir()
 }
 
 /// Reads the sessions of a folder with a file for each record.
@@ -75,8 +74,46 @@ fn paths(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(all)
 }
 
+/// Reads the sessions of a database, whose tables are `session`, and `message` and `part` with JSON in
+/// `data`. Rows that cannot be read are counted, and messages that were deleted are gone. A part without its message has no place among the others, and is
+/// left out.
+#[cfg(feature = "mine")]
+pub fn read_database(database: &Connection, found: &mut Vec<Transcript>) -> rusqlite::Result<()> {
+    let mut query = database.prepare(
+        "SELECT m.session_id, m.id, m.data, p.id, p.data, s.directory FROM message AS m
+         LEFT JOIN part AS p ON p.message_id = m.id LEFT JOIN session AS s ON s.id = m.session_id
+         ORDER BY m.session_id, m.id, p.id",
+    )?;
+    let mut rows = query.query([])?;
+    let (mut turn, mut message) = (0, None);
+    while let Some(row) = rows.next()? {
+        let session = text_at(row, 0).unwrap_or_default();
+        if found.last().is_none_or(|last| last.session != session) {
+            let mut out = Transcript::new(Client::Opencode, &session);
+            out.folder = text_at(row, 5).map(PathBuf::from);
+            found.push(out);
+            (turn, message) = (0, None);
+        }
+        let Some(out) = found.last_mut() else { continue };
+        let id = text_at(row, 1);
+        if message != id {
+            (turn, message) = (turn + 1, id);
+            match json_at(row, 2) {
+                Some(info) => record_message(out, turn, &info),
+                None => out.skipped += 1,
+            }
+        }
+        match (text_at(row, 3), json_at(row, 4)) {
+            (None, _) => {}
+            (Some(_), Some(part)) => record_part(out, turn, &part),
+            (Some(_), None) => out.skipped += 1,
+        }
+    }
+    Ok(())
+}
+
 /// Records the tokens, the time, the folder and the model of a message.
-pub(super) fn record_message(out: &mut Transcript, turn: usize, info: &Value) {
+fn record_message(out: &mut Transcript, turn: usize, info: &Value) {
     out.add_tokens(turn, info["tokens"]["output"].as_u64().unwrap_or(0));
     out.set_time(&info["time"]["created"]);
     out.set_folder(&info["path"]["cwd"]);
@@ -84,7 +121,7 @@ pub(super) fn record_message(out: &mut Transcript, turn: usize, info: &Value) {
 }
 
 /// Records a part of a message, if it is a call that read or changed a file.
-pub(super) fn record_part(out: &mut Transcript, turn: usize, part: &Value) {
+fn record_part(out: &mut Transcript, turn: usize, part: &Value) {
     if part["type"] != "tool" {
         return;
     }

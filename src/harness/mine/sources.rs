@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-#[cfg(feature = "mine")]
-use super::database;
+use super::client::AIDER_HISTORY;
 use super::{Client, Transcript, aider, claude, cline, codex, gemini, git, opencode, pi};
+#[cfg(feature = "mine")]
+use super::{crush, database};
 
 /// A file or another place that may hold transcripts.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -116,8 +117,25 @@ fn read_file(file: &Path, client: Option<Client>, found: &mut Findings) -> Resul
     Ok(())
 }
 
+/// Reads the sessions of a database into `found`. The error says what is wrong with the file.
 #[cfg(feature = "mine")]
-use database::read as read_database;
+fn read_database(file: &Path, found: &mut Findings) -> Result<(), String> {
+    let name = file.file_stem().unwrap_or_default().to_string_lossy();
+    // The folder of the copy goes after the connection is closed.
+    let (_folder, copy) = database::open_copy(file)?;
+    let is_of_crush = database::columns(&copy, "messages")
+        .map_err(|error| database::explain(&error))?
+        .iter()
+        .any(|column| column == "parts");
+    let read = match is_of_crush {
+        true if name.contains("opencode") => {
+            crush::read(&copy, Client::Opencode, &mut found.transcripts)
+        }
+        true => crush::read(&copy, Client::Crush, &mut found.transcripts),
+        false => opencode::read_database(&copy, &mut found.transcripts),
+    };
+    read.map_err(|error| database::explain(&error))
+}
 
 #[cfg(not(feature = "mine"))]
 fn read_database(_: &Path, _: &mut Findings) -> Result<(), String> {
@@ -157,7 +175,8 @@ const SKIPPED: [&str; 4] = [".git", "node_modules", "target", ".venv"];
 
 /// Adds all files below a folder that may be transcripts to `found`.
 fn collect_sources(folder: &Path, found: &mut Vec<Source>) -> io::Result<()> {
-    if opencode::is_storage(folder) {
+    // opencode has a file for each record.
+    if folder.join("message").is_dir() && folder.join("part").is_dir() {
         found.push(Source::Tree(folder.to_owned()));
         return Ok(());
     }
@@ -172,9 +191,10 @@ fn collect_sources(folder: &Path, found: &mut Vec<Source>) -> io::Result<()> {
         }
         // OpenClaw renames a session that it deletes or starts anew.
         let is_kept = [".jsonl.deleted.", ".jsonl.reset."].iter().any(|mark| name.contains(mark));
-        let is_transcript = [".jsonl", ".json", aider::NAME].iter().any(|end| name.ends_with(end))
-            || is_kept
-            || (name.ends_with(".db") && is_database(&path));
+        let is_transcript =
+            [".jsonl", ".json", AIDER_HISTORY].iter().any(|end| name.ends_with(end))
+                || is_kept
+                || (name.ends_with(".db") && is_database(&path));
         if is_transcript {
             found.push(Source::File(path));
         }
