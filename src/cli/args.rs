@@ -13,9 +13,11 @@ use super::OpenUrl;
 use super::init::clients::CLIENTS;
 use super::root::{Root, root_url};
 use crate::engine::SyntaxMode;
+use crate::session::GuardPolicy;
 use crate::store::{SyncMode, canonical};
 use crate::tools::Dialect;
 use crate::tools::export::Format;
+use crate::views::ReadStyle;
 
 /// Applies the edit a language model meant, or says why it will not.
 #[derive(Debug, Parser)]
@@ -371,8 +373,8 @@ pub(crate) struct McpArgs {
     pub(crate) token_file: Option<PathBuf>,
     /// Guard the session: require exploration before edits and `task_complete` at the end, and
     /// refuse endless repeats.
-    #[arg(long, value_name = "POLICY", num_args = 0..=1, default_missing_value = "strict", value_parser = ["strict", "soft"])]
-    pub(crate) guard: Option<String>,
+    #[arg(long, value_name = "POLICY", num_args = 0..=1, default_missing_value = "strict", value_parser = names(GuardPolicy::ALL, GuardPolicy::as_str))]
+    pub(crate) guard: Option<GuardPolicy>,
     /// The tools to offer, separated by commas; `default` and `all` stand for sets.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', num_args = 1)]
     pub(crate) tools: Vec<String>,
@@ -451,8 +453,8 @@ pub(crate) struct ReadArgs {
     #[arg(long, value_name = "RANGES")]
     pub(crate) ranges: Option<String>,
     /// `plain`, `numbered` (`<<N>>text`) or `hashline` (`N#ID|text`).
-    #[arg(long, default_value = "plain", value_parser = ["plain", "numbered", "hashline"])]
-    pub(crate) style: String,
+    #[arg(long, default_value_t, value_parser = names(ReadStyle::ALL, ReadStyle::as_str))]
+    pub(crate) style: ReadStyle,
 }
 
 #[derive(Debug, Args)]

@@ -11,7 +11,6 @@ use super::model;
 use super::root::{Root, RootSource};
 use super::{settings, signals};
 use crate::adapters::mcp::{self, HttpOptions, McpServer, Opener};
-use crate::session::GuardPolicy;
 use crate::text::register_secret;
 use crate::tools::{ToolSet, Toolbox};
 
@@ -82,10 +81,9 @@ fn toolbox(common: &Common, args: &McpArgs, root: &Root) -> Result<Toolbox, Exit
     let tool_set = ToolSet::parse(&args.tools, common.session.dialect).map_err(Exit::usage)?;
     let common = Common { root: Some(root.folder.clone()), ..common.clone() };
     let toolbox = settings::toolbox(&common)?.with_tool_set(tool_set);
-    Ok(match args.guard.as_deref() {
+    Ok(match args.guard {
         None => toolbox,
-        Some("soft") => toolbox.with_guard(GuardPolicy::Soft),
-        Some(_) => toolbox.with_guard(GuardPolicy::Strict),
+        Some(policy) => toolbox.with_guard(policy),
     })
 }
 

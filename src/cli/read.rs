@@ -6,7 +6,7 @@ use super::args::{Common, ReadArgs};
 use super::exit::Exit;
 use super::{out, settings};
 use crate::tools::{READ_FLAGS, ToolReply, Words};
-use crate::views::{ReadLimits, ReadRequest, ReadStyle, parse_ranges};
+use crate::views::{ReadLimits, ReadRequest, parse_ranges};
 
 /// Prints the lines that the arguments select.
 pub(crate) async fn run(common: &Common, args: ReadArgs) -> Result<(), Exit> {
@@ -16,14 +16,10 @@ pub(crate) async fn run(common: &Common, args: ReadArgs) -> Result<(), Exit> {
         })?,
         None => Vec::new(),
     };
-    let style = match args.style.as_str() {
-        "numbered" => ReadStyle::Numbered,
-        "hashline" => ReadStyle::Hashline,
-        _ => ReadStyle::Plain,
-    };
     let toolbox = settings::toolbox_in(common, Words::of_command(READ_FLAGS))?;
     // The limits are for models; a person or a pipe gets everything.
-    let request = ReadRequest { ranges, style, limits: ReadLimits::NONE, ..ReadRequest::default() };
+    let (style, limits) = (args.style, ReadLimits::NONE);
+    let request = ReadRequest { ranges, style, limits, ..ReadRequest::default() };
     let engine = toolbox.engine();
     let read = async {
         let path = engine.path(&common.path(&args.path))?;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{ToolCall, ToolReply, ToolSpec, parse};
 use crate::edit::Refusal;
 use crate::text::LineSpan;
-use crate::views::{self, FileView, ReadLimits, ReadRequest, ReadStyle};
+use crate::views::{self, FileView, ReadRequest, ReadStyle};
 
 pub(super) const TOOL: ToolSpec = ToolSpec::reading::<Arguments, FileView>(
     "read_file",
@@ -93,12 +93,8 @@ impl Arguments {
                 vec![LineSpan { start, end }]
             }
         };
-        Ok(ReadRequest {
-            ranges,
-            style: self.style.unwrap_or_default(),
-            column: self.column.unwrap_or(1),
-            limits: ReadLimits::MODEL,
-        })
+        let (style, column) = (self.style.unwrap_or_default(), self.column.unwrap_or(1));
+        Ok(ReadRequest { ranges, style, column, ..ReadRequest::default() })
     }
 }
 

@@ -15,18 +15,19 @@ use crate::text::{
     ContentHash, LineSpan, Snapshot, format_ranges, gaps, merge_ranges, pluralize, quote_name,
 };
 
-/// How lines are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(rename = "Style")]
-pub enum ReadStyle {
-    /// The text as it is.
-    #[default]
-    Plain,
-    /// `<<12>>text`
-    Numbered,
-    /// `12#VK|text`
-    Hashline,
+named! {
+    /// How lines are shown.
+    #[derive(Default, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum ReadStyle {
+        /// The text as it is.
+        #[default]
+        Plain = "plain",
+        /// `<<12>>text`
+        Numbered = "numbered",
+        /// `12#VK|text`
+        Hashline = "hashline",
+    }
 }
 
 /// A request to read a file.
@@ -52,15 +53,14 @@ pub struct ReadLimits {
 }
 
 impl ReadLimits {
-    /// For a model: 256 KiB, lines of 2,000 characters.
-    pub const MODEL: Self = Self { line: 2000, text: 256 << 10 };
     /// No limit: for output to a pipe.
     pub const NONE: Self = Self { line: usize::MAX, text: usize::MAX };
 }
 
 impl Default for ReadLimits {
+    /// For a model: 256 KiB, lines of 2,000 characters.
     fn default() -> Self {
-        Self::MODEL
+        Self { line: 2000, text: 256 << 10 }
     }
 }
 

@@ -147,12 +147,14 @@ pub(crate) const RULES: &[Rule] = &[
     },
 ];
 
-/// What happens to a call that breaks a rule.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum GuardPolicy {
-    /// It is refused.
-    #[default]
-    Strict,
-    /// It is made, with a warning. A session without any successful call still fails.
-    Soft,
+named! {
+    /// What happens to a call that breaks a rule.
+    #[derive(Default)]
+    pub enum GuardPolicy {
+        /// It is refused.
+        #[default]
+        Strict = "strict",
+        /// It is made, with a warning. A session without any successful call still fails.
+        Soft = "soft",
+    }
 }
