@@ -350,24 +350,28 @@ impl ServerHandler for McpServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let _running = self.metrics.as_ref().map(|metrics| metrics.running_call());
+        let _running = self.metrics.as_ref().map(|metrics| metrics.running.clone());
         let start = Instant::now();
         let (observer, progress) = forward_progress(&context);
         let client = context.peer.peer_info().map(|peer| peer.client_info.name.clone());
         let wraps_errors = client.as_deref().is_some_and(wraps_errors);
         let toolbox = match self.tools.session(&context, Some(&request.name)).await {
-            Ok(toolbox) => toolbox.with_observer(observer),
+            Ok(toolbox) => toolbox,
             Err(refusal) => {
                 let reply = ToolReply::refused(refusal);
                 return Ok(answer(reply, self.structured, wraps_errors).into());
             }
         };
-        let ledger = toolbox.engine().ledger().clone();
+        let mut engine = toolbox.engine().clone();
+        let ledger = engine.ledger().clone();
         let file_count_before = ledger.files().len();
-        let toolbox = match &client {
-            Some(client) => toolbox.for_client(client),
-            None => toolbox,
-        };
+        if let Some(observer) = observer {
+            engine = engine.with_observer(observer);
+        }
+        if let Some(client) = &client {
+            engine = engine.for_client(client);
+        }
+        let toolbox = toolbox.over(engine);
         let name = request.name.into_owned();
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         let tool = name.clone();

@@ -30,8 +30,9 @@ pub(crate) async fn run(common: &Common, args: AgentArgs) -> Result<(), Exit> {
     let limits = WireLimits { first_byte: Some(TURN_TIMEOUT), body_bytes: 8 << 20 };
     let chat = OpenAi::new(endpoint, limits).map_err(|error| Exit::usage(error.to_string()))?;
     let policy = if args.soft { GuardPolicy::Soft } else { GuardPolicy::Strict };
-    let toolbox = toolbox.for_client(&format!("restitch agent, {}", chat.endpoint().model));
-    let agent = Agent::new(toolbox.with_guard(policy), chat, args.steps);
+    let client = format!("restitch agent, {}", chat.endpoint().model);
+    let toolbox = toolbox.over(toolbox.engine().for_client(&client)).with_guard(policy);
+    let agent = Agent::new(toolbox, chat, args.steps);
     let signal_code = Cell::new(0);
     let signal = signals::catch_first_signal();
     let stop = async { signal_code.set(signal.await) };

@@ -40,7 +40,7 @@ use tracing::Instrument as _;
 #[cfg(feature = "mcp")]
 use crate::edit::Message;
 use crate::edit::Refusal;
-use crate::engine::{CallOptions, Engine, Observer};
+use crate::engine::{CallOptions, Engine};
 use crate::port::{BoxFuture, RequestId, RequestStatus};
 use crate::session::{Guard, GuardPolicy};
 use crate::text::{Encoding, quote_name, redact, redact_json};
@@ -276,14 +276,13 @@ impl Toolbox {
     /// undone. Both sessions share the guard, if there is one.
     #[must_use]
     pub fn session(&self) -> Self {
-        Self { engine: self.engine.session(), ..self.clone() }
+        self.over(self.engine.session())
     }
 
-    /// The same tools with a record that several callers share.
-    #[cfg(feature = "mcp")]
+    /// The same tools over another engine.
     #[must_use]
-    pub(crate) fn shared_session(&self) -> Self {
-        Self { engine: self.engine.shared_session(), ..self.clone() }
+    pub(crate) fn over(&self, engine: Engine) -> Self {
+        Self { engine, ..self.clone() }
     }
 
     /// The session's guard, when there is one.
@@ -301,21 +300,6 @@ impl Toolbox {
     /// The engine.
     pub fn engine(&self) -> &Engine {
         &self.engine
-    }
-
-    /// The same tools, called by this client.
-    #[must_use]
-    pub(crate) fn for_client(&self, client: &str) -> Self {
-        Self { engine: self.engine.for_client(client), ..self.clone() }
-    }
-
-    /// The same tools, which report each stage of a call to `observer`, if there is one.
-    #[must_use]
-    pub(crate) fn with_observer(&self, observer: Option<Observer>) -> Self {
-        match observer {
-            Some(observer) => Self { engine: self.engine.with_observer(observer), ..self.clone() },
-            None => self.clone(),
-        }
     }
 
     /// The tools to offer to a model.

@@ -4,7 +4,6 @@
 //! the bearer token, bound the body, the sessions and the connections, and turn calls away while the
 //! server shuts down. With a guard, all sessions of the process share it.
 
-use std::fmt;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -43,7 +42,6 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const FLUSH_TIME: Duration = Duration::from_millis(300);
 
 /// How the server is reached.
-#[derive(Clone)]
 pub(crate) struct HttpOptions {
     /// A loopback address; port 0 takes a free one.
     pub address: SocketAddr,
@@ -51,12 +49,6 @@ pub(crate) struct HttpOptions {
     pub token: String,
     /// How long the server waits for running calls when it is asked to stop.
     pub drain: Duration,
-}
-
-impl fmt::Debug for HttpOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpOptions").field("address", &self.address).finish_non_exhaustive()
-    }
 }
 
 /// The state that all requests share.

@@ -38,15 +38,10 @@ pub(super) struct Metrics {
     /// The values by their names and their labels in Prometheus' syntax, such as `tool="edit_file"`.
     values: Mutex<BTreeMap<(&'static str, String), f64>>,
     /// Each running call holds a clone.
-    running: Arc<()>,
+    pub(super) running: Arc<()>,
 }
 
 impl Metrics {
-    /// Counts a call as running until the value is dropped.
-    pub(super) fn running_call(&self) -> Arc<()> {
-        self.running.clone()
-    }
-
     /// How many calls are running.
     pub(super) fn running(&self) -> usize {
         Arc::strong_count(&self.running) - 1

@@ -41,7 +41,8 @@ impl fmt::Debug for SessionTools {
 
 impl SessionTools {
     pub(super) fn new(toolbox: Toolbox) -> Self {
-        Self::with(toolbox.shared_session(), None, String::new())
+        let shared = toolbox.over(toolbox.engine().shared_session());
+        Self::with(shared, None, String::new())
     }
 
     fn with(toolbox: Toolbox, opener: Option<Arc<Opener>>, opening: String) -> Self {
