@@ -27,7 +27,7 @@ pub mod command {
     pub use crate::cli::exit::Exit;
     pub use crate::cli::harness::progress::parallel_shown;
     pub use crate::cli::harness::{load_cases, write_fault};
-    pub use crate::cli::out::{print, stdout, written};
+    pub use crate::cli::out::{print, report, stdout, written};
 }
 
 pub mod text {

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use restitch::internals::command::Exit;
+use restitch::internals::command::{Exit, report};
 
 use corpus::Half;
 use edits::FileChange;
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => commands::compare::run(json, &args),
         Command::Replay(args) => commands::replay::run(json, &args),
     };
-    ExitCode::from(ended.map_or_else(Exit::report, |()| 0))
+    ExitCode::from(ended.map_or_else(|exit| report(&exit), |()| 0))
 }
 
 /// Where real edits come from.

@@ -1,7 +1,5 @@
 //! The results of commands and their exit codes.
 
-use std::io::Write as _;
-
 use crate::tools::ToolReply;
 
 /// Why a command ends with an exit code other than 0. A command returns `Result<(), Exit>`.
@@ -44,6 +42,16 @@ impl Exit {
         if found { Err(Self::Refused) } else { Ok(()) }
     }
 
+    /// The exit code.
+    pub(super) fn code(&self) -> u8 {
+        match self {
+            Self::Refused | Self::Failed(_) => 1,
+            Self::Usage(_) => 2,
+            Self::Fault(_) => 3,
+            Self::Signal(code, _) => u8::try_from(*code).unwrap_or(1),
+        }
+    }
+
     /// The message; empty if there is none.
     pub fn message(&self) -> &str {
         match self {
@@ -53,21 +61,5 @@ impl Exit {
             | Self::Fault(message)
             | Self::Signal(_, message) => message,
         }
-    }
-
-    /// Prints the message on stderr and returns the exit code.
-    pub fn report(self) -> u8 {
-        let (code, message) = match self {
-            Self::Refused => (1, String::new()),
-            Self::Failed(message) => (1, message),
-            Self::Usage(message) => (2, message),
-            Self::Fault(message) => (3, message),
-            Self::Signal(code, message) => (u8::try_from(code).unwrap_or(1), message),
-        };
-        if !message.is_empty() {
-            // A closed stderr does not change the exit code.
-            let _ = super::out::stderr().write_all(format!("restitch: {message}\n").as_bytes());
-        }
-        code
     }
 }

@@ -88,7 +88,7 @@ fn run_with(
         Ok(parsed) => parsed,
         // For clients, 2, the usual exit code of wrong usage, means "block this call".
         Err(error) if is_hook(arguments) && error.use_stderr() => {
-            return Exit::Failed(error.to_string()).report();
+            return out::report(&Exit::Failed(error.to_string()));
         }
         // Without a command, the help goes to stderr and the exit code is 0: a client that drops the
         // arguments of a hook runs this, and would take another code for a denial.
@@ -98,7 +98,7 @@ fn run_with(
         }
         // The message quotes the arguments, so their control characters must be escaped.
         Err(error) if error.use_stderr() && arguments.iter().any(has_control_characters) => {
-            return Exit::usage(error.render().to_string()).report();
+            return out::report(&Exit::usage(error.render().to_string()));
         }
         Err(error) => {
             let _ = error.print();
@@ -111,7 +111,7 @@ fn run_with(
         raise_file_limit();
         if let Err(error) = try_descriptors() {
             let advice = "raise the limit of open files (ulimit -n), or close some";
-            return Exit::fault(format!("cannot start: {error}; {advice}")).report();
+            return out::report(&Exit::fault(format!("cannot start: {error}; {advice}")));
         }
     }
     // Over stdio, one thread reads and answers, and each call has its own: passing a message between
@@ -123,7 +123,9 @@ fn run_with(
     };
     let runtime = match builder.enable_all().build() {
         Ok(runtime) => runtime,
-        Err(error) => return Exit::fault(format!("cannot start the runtime: {error}")).report(),
+        Err(error) => {
+            return out::report(&Exit::fault(format!("cannot start the runtime: {error}")));
+        }
     };
     let ended = runtime.block_on(async {
         signals::install_handlers();
@@ -133,7 +135,7 @@ fn run_with(
     // Work that nobody waits for is dropped, but a running commit is finished.
     signals::finish_commits();
     runtime.shutdown_background();
-    ended.map_or_else(Exit::report, |()| 0)
+    ended.map_or_else(|exit| out::report(&exit), |()| 0)
 }
 
 /// Raises the limit of open files to what this process may set itself: a commit of 1,000 files has

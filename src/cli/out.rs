@@ -48,6 +48,16 @@ pub fn written(result: io::Result<()>) -> Result<(), Exit> {
     }
 }
 
+/// Prints the message of a command's end, if it has one, on standard error. Returns the exit code.
+pub fn report(exit: &Exit) -> u8 {
+    let message = exit.message();
+    if !message.is_empty() {
+        // A closed stderr does not change the exit code.
+        let _ = stderr().write_all(format!("restitch: {message}\n").as_bytes());
+    }
+    exit.code()
+}
+
 /// Standard output for data, which is not masked.
 pub fn stdout() -> StreamWriter<io::StdoutLock<'static>> {
     let is_terminal = io::stdout().is_terminal();

@@ -54,6 +54,12 @@ impl Finding {
         Self::problem(what, Level::Bad, detail, next)
     }
 
+    /// A setting that ends other commands.
+    fn wrong_setting(exit: &Exit) -> Self {
+        let next = "Correct this setting in the configuration, the flags or the environment.";
+        Self::bad("settings", exit.message(), next)
+    }
+
     /// A check that found a problem, and what to do about it.
     fn problem(
         what: &'static str,
@@ -98,11 +104,7 @@ async fn check_all(common: &Common) -> Vec<Finding> {
             findings.push(Finding::ok("syntax", settings.syntax.to_string()));
             check_model(&settings, &mut findings).await;
         }
-        Err(exit) => findings.push(Finding::bad(
-            "settings",
-            exit.message(),
-            "Correct this setting in the configuration, the flags or the environment.",
-        )),
+        Err(exit) => findings.push(Finding::wrong_setting(&exit)),
     }
     findings
 }
@@ -258,11 +260,7 @@ async fn check_model(settings: &ModelSettings, findings: &mut Vec<Finding>) {
     let (client, prompts) = match (settings.fresh_client(), settings.prompts()) {
         (Ok(Some(client)), Ok(prompts)) => (client, prompts),
         (Err(exit), _) | (_, Err(exit)) => {
-            findings.push(Finding::bad(
-                "settings",
-                exit.message(),
-                "Correct this setting in the configuration, the flags or the environment.",
-            ));
+            findings.push(Finding::wrong_setting(&exit));
             return;
         }
         (Ok(None), _) => return,

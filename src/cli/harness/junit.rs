@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use super::run::CaseRun;
+use super::CaseRun;
 use crate::harness::suite::{CaseSource, RunOutcome};
 
 /// Returns the report, with a suite for each family. Paths below `root` are relative to it.

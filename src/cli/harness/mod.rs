@@ -13,8 +13,10 @@ use clap::Subcommand;
 
 use super::args::{Common, OFFLINE, common};
 use super::exit::Exit;
+use crate::harness::fixture::Tree;
+use crate::harness::judge::Judgment;
 use crate::harness::pack;
-use crate::harness::suite::{SuiteCase, load};
+use crate::harness::suite::{RunOutcome, SuiteCase, load};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum HarnessCommand {
@@ -39,6 +41,32 @@ pub(crate) fn run(common: &Common, command: HarnessCommand) -> Result<(), Exit> 
         HarnessCommand::Bless(args) => run::bless(common, &args),
         HarnessCommand::Mine(args) => mine::run(common, &args),
         HarnessCommand::Report(args) => report::run(common, &args),
+    }
+}
+
+/// A case and its result.
+struct CaseRun {
+    entry: SuiteCase,
+    judged: Judgment,
+    files: Tree,
+    outcome: RunOutcome,
+}
+
+impl CaseRun {
+    /// Whether the case fails unexpectedly, or passes although it is known to fail.
+    fn is_unexpected(&self) -> bool {
+        matches!(self.outcome, RunOutcome::Unexpected | RunOutcome::FixedFailure)
+    }
+
+    /// What is unexpected, and what to do.
+    fn explain(&self) -> String {
+        let id = &self.entry.id;
+        match self.outcome {
+            RunOutcome::FixedFailure => format!(
+                "{id}: known to fail, and it passes now. Promote it: restitch harness bless --filter {id}"
+            ),
+            _ => self.entry.explain(&self.judged, &self.files),
+        }
     }
 }
 

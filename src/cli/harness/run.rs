@@ -11,11 +11,10 @@ use serde_json::json;
 
 use super::super::args::Common;
 use super::super::exit::Exit;
-use super::junit;
 use super::progress::{Unit, parallel_shown};
+use super::{CaseRun, junit};
 use crate::cli::out;
-use crate::harness::fixture::{Status, Tree};
-use crate::harness::judge::Judgment;
+use crate::harness::fixture::Status;
 use crate::harness::pack;
 use crate::harness::score::Score;
 use crate::harness::suite::{CaseSource, RunOutcome, SuiteCase};
@@ -49,32 +48,6 @@ impl CasesArgs {
 
 /// How many unexpected verdicts the text shows in full.
 const MAX_SHOWN: usize = 10;
-
-/// A case and its result.
-pub(super) struct CaseRun {
-    pub(super) entry: SuiteCase,
-    pub(super) judged: Judgment,
-    files: Tree,
-    pub(super) outcome: RunOutcome,
-}
-
-impl CaseRun {
-    /// Whether the case fails unexpectedly, or passes although it is known to fail.
-    pub(super) fn is_unexpected(&self) -> bool {
-        matches!(self.outcome, RunOutcome::Unexpected | RunOutcome::FixedFailure)
-    }
-
-    /// What is unexpected, and what to do.
-    pub(super) fn explain(&self) -> String {
-        let id = &self.entry.id;
-        match self.outcome {
-            RunOutcome::FixedFailure => format!(
-                "{id}: known to fail, and it passes now. Promote it: restitch harness bless --filter {id}"
-            ),
-            _ => self.entry.explain(&self.judged, &self.files),
-        }
-    }
-}
 
 /// Runs the cases, and records their results as the expected ones.
 pub(crate) fn bless(common: &Common, args: &CasesArgs) -> Result<(), Exit> {
