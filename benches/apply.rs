@@ -416,7 +416,8 @@ fn main() {
     println!("this build: {}; the last release: {last_build}", this_build());
     for Ratio { name, value, compared, target, note } in &ratios {
         let before = last.iter().find(|(other, _)| other == name).map(|(_, before)| *before);
-        let change = before.map_or("new".to_owned(), |before| format!("{before:.2} before"));
+        let unit = if note.starts_with("ms") { " passes" } else { "" };
+        let change = before.map_or("new".to_owned(), |before| format!("{before:.2}{unit} before"));
         let verdict = match (value <= target, before) {
             (_, Some(before)) if compared > &(before * MARKED) => "WORSE by over a quarter",
             (true, _) => "",
