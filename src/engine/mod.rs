@@ -323,8 +323,12 @@ impl Engine {
             // The reports, and the syntax checks for them, are made on another thread: the commit needs
             // neither, and waits for the disk meanwhile.
             let edits = batch.clone();
-            runtime
-                .spawn_blocking(move || edits.iter().for_each(|edit| drop(EditReport::new(edit))));
+            runtime.spawn_blocking(move || {
+                for edit in &edits {
+                    // First the hash, which the history needs before the disk is waited for.
+                    drop((edit.after().map(Content::hash), EditReport::new(edit)));
+                }
+            });
             // If the caller has cancelled the call, it ends here, before anything is written.
             tokio::task::yield_now().await;
         }

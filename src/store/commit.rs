@@ -314,7 +314,8 @@ impl Disk {
             Err(why) => return Err(refusals::not_a_file(path, why)),
         };
         let not_read = |error: io::Error| refusals::not_read(path, &error);
-        if !locked.insert(FileId::of(&file).map_err(not_read)?) {
+        let id = FileId::of(&file).map_err(not_read)?;
+        if !locked.insert(id) {
             return Err(duplicate_edit(path));
         }
         loop {
@@ -342,7 +343,7 @@ impl Disk {
         let metadata = Metadata::of(&file).map_err(not_read)?;
         let link_count = file.metadata().map_err(not_read)?.nlink();
         if link_count > 1 {
-            self.admit_hard_link(path, &job.target, &file)?;
+            self.admit_hard_link(path, &job.target, id)?;
         }
         let access = rustix::fs::accessat(
             &*job.target.folder,
@@ -370,7 +371,7 @@ impl Disk {
             // The edit creates a file.
             return Ok(self.already_created(job));
         };
-        if *held.bytes == *before.bytes() {
+        if std::ptr::eq(&*held.bytes, before.bytes()) || *held.bytes == *before.bytes() {
             return Ok(None);
         }
         if let Some(after) = job.edit.after()

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Once, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use rustix::fs::OFlags;
+use rustix::fs::{FileType, OFlags};
 use rustix::io::Errno;
 use tokio::sync::broadcast;
 
@@ -231,9 +231,13 @@ impl Disk {
         match self.root.resolve(path.as_path()) {
             Ok(target) => {
                 self.admit_real(path, &target.real)?;
-                match target.open(OFlags::RDONLY) {
-                    Ok(file) => self.admit_hard_link(path, &target, &file),
-                    Err(_) => Ok(()),
+                match target.folder.stat(&target.name) {
+                    Ok(seen)
+                        if FileType::from_raw_mode(seen.st_mode).is_file() && seen.st_nlink > 1 =>
+                    {
+                        self.admit_hard_link(path, &target, FileId::of_stat(&seen))
+                    }
+                    _ => Ok(()),
                 }
             }
             Err(error) if refusals::has_errno(&error, &[Errno::XDEV, Errno::LOOP]) => {
@@ -260,14 +264,8 @@ impl Disk {
         &self,
         path: &WorkPath,
         target: &Target,
-        file: &std::fs::File,
+        id: FileId,
     ) -> Result<(), Refusal> {
-        use std::os::unix::fs::MetadataExt as _;
-        let link_count = file.metadata().map_or(1, |meta| meta.nlink());
-        if link_count <= 1 {
-            return Ok(());
-        }
-        let Ok(id) = FileId::of(file) else { return Ok(()) };
         match self.protected_hard_link(id) {
             Some(other) if other != target.real => {
                 self.refuse_if_protected(path, &other.to_string_lossy())

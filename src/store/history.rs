@@ -175,7 +175,7 @@ impl History {
                 }),
             });
         }
-        let revision = last_revision(&mut writer.log)? + 1;
+        let revision = last_revision(&writer.log)? + 1;
         let entry = CommitRecord {
             revision,
             unix_millis: now_millis(),

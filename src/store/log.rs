@@ -3,8 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io::{self, Write as _};
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -137,19 +137,24 @@ fn parse(log: &[u8]) -> Vec<CommitRecord> {
     entries
 }
 
+/// What is read of a commit to learn its revision.
+#[derive(Deserialize)]
+struct Begun {
+    revision: u64,
+}
+
 /// The highest revision in the log, or 0. Reads the log backwards in growing parts.
-pub(super) fn last_revision(log: &mut File) -> io::Result<u64> {
-    let size = log.seek(SeekFrom::End(0))?;
+pub(super) fn last_revision(log: &File) -> io::Result<u64> {
+    let size = log.metadata()?.len();
     let mut tail_bytes = 4 << 10;
     loop {
         let tail_start = size.saturating_sub(tail_bytes);
-        log.seek(SeekFrom::Start(tail_start))?;
-        let mut tail = Vec::new();
-        log.read_to_end(&mut tail)?;
+        let mut tail = vec![0; usize::try_from(size - tail_start).map_err(io::Error::other)?];
+        log.read_exact_at(&mut tail, tail_start)?;
         // Commits begin in the order of their revisions, so the last one has the highest.
-        let begun_revision = |line: &[u8]| match serde_json::from_slice(line) {
-            Ok(LogRecord::Begin(entry)) => Some(entry.revision),
-            _ => None,
+        let begun_revision = |line: &[u8]| {
+            let record: HashMap<&str, Begun> = serde_json::from_slice(line).ok()?;
+            Some(record.get("begin")?.revision)
         };
         let newest = tail.rsplit(|byte| *byte == b'\n').find_map(begun_revision);
         match newest {

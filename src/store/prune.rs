@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::io;
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -42,10 +42,10 @@ const DAY_MILLIS: u64 = 24 * 3600 * 1000;
 /// If it is missing, all files are measured again.
 pub(super) fn add_to_total(folder: &Path, added: u64) -> io::Result<u64> {
     let Some(histories_folder) = folder.parent() else { return Ok(0) };
-    let mut file = open_total(histories_folder)?;
-    let mut recorded = Vec::new();
-    file.read_to_end(&mut recorded)?;
-    let total = match String::from_utf8_lossy(&recorded).parse() {
+    let file = open_total(histories_folder)?;
+    let mut recorded = [0; 32];
+    let length = file.read_at(&mut recorded, 0)?;
+    let total = match String::from_utf8_lossy(&recorded[..length]).parse() {
         Ok(recorded) => added.saturating_add(recorded),
         Err(_) => measure(histories_folder),
     };
