@@ -400,7 +400,7 @@ impl<'p> Lines<'p> {
             if !shared.is_empty() {
                 return !shared.iter().any(changes) && new.iter().any(changes);
             }
-            !new.iter().all(|line| line.is_blank) && new.iter().all(|l| l.is_blank || loses(l))
+            !new.iter().all(|line| line.is_blank) && new.iter().all(|line| loses(line))
         })
     }
 
@@ -468,10 +468,9 @@ impl<'p> Lines<'p> {
     /// literals are as deep as in the file.
     fn is_in_right_literal(&self, above: Option<&Pair<'p>>, below: Option<&Pair<'p>>) -> bool {
         let near = above.filter(|pair| pair.in_literal).or(below);
-        let has_words = |pair: &Pair<'p>| self.call.old[pair.old].contains(is_word_char);
         below.is_some_and(|pair| pair.in_literal)
             && near.is_some_and(Pair::is_right)
-            && self.pairs.iter().all(|pair| !pair.in_literal || !has_words(pair) || pair.is_right())
+            && self.pairs.iter().all(|pair| !pair.in_literal || pair.is_right())
     }
 
     /// Whether a new line is as deep as the first line of `old_str` in the call and not in the result,

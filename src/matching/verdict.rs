@@ -80,9 +80,7 @@ pub(super) fn decide(
         let is_around = |lines: &Range<usize>| {
             *lines != made.lines && lines.start <= made.lines.start && made.lines.end <= lines.end
         };
-        let is_whole = |e: &&Explanation| {
-            e.splice.is_some() && !e.is_loose && !e.differences.contains(&Difference::Elision)
-        };
+        let is_whole = |e: &&Explanation| e.splice.is_some() && !e.is_loose;
         found.iter().filter(is_whole).any(|e| is_around(&e.lines))
     };
     let made = readings.iter().flat_map(|reading| explain_reverse(file, reading, readings));
@@ -197,7 +195,7 @@ impl Trial<'_, '_> {
         let mut dropped = None;
         let mut best = loop {
             let Some(at) = found.iter().position(is_strong) else {
-                return self.nothing_strong(&found, dropped.as_ref());
+                return self.nothing_strong(dropped.as_ref());
             };
             if !self.breaks(&found[at]) {
                 break found.swap_remove(at);
@@ -427,7 +425,7 @@ impl Trial<'_, '_> {
     }
 
     /// The refusal where nothing explains the call well enough.
-    fn nothing_strong(&self, found: &[Explanation], dropped: Option<&Explanation>) -> Verdict {
+    fn nothing_strong(&self, dropped: Option<&Explanation>) -> Verdict {
         // A bracket, a short line or a part of one is in many places, and does not show that the call was
         // made.
         let made = self.made.as_ref().map(|(_, made)| made);
@@ -442,10 +440,6 @@ impl Trial<'_, '_> {
         let mut forbidden = self.forbidden.iter();
         if let Some((_, lines)) = forbidden.find(|(why, _)| *why == Forbidden::UnseenLinesGo) {
             return Verdict::Refused(refuse::unseen_lines_go(lines));
-        }
-        let is_stale = |e: &&Explanation| e.splice.is_none() && e.evidence > 2.0 * e.cost;
-        if let Some(stale) = found.iter().find(is_stale) {
-            return self.stale(stale);
         }
         let mut refusal = refuse::not_found(self.request, self.file);
         let meaningful = self.forbidden.iter().find_map(|(why, _)| match why {
