@@ -110,8 +110,6 @@ pub(super) const LOOSE_EVIDENCE: f64 = 4.0;
 pub(super) const COMMENT_EVIDENCE: f64 = 2.0;
 /// How many lines must stand there beside a line of code with other words, a missing one or one more.
 pub(super) const LONG_QUOTE: usize = 8;
-/// The evidence that must be left after the cost.
-pub(super) const THRESHOLD: f64 = 0.0;
 /// The share of the cost for each further line with the same difference: one habit, not many mistakes.
 pub(super) const AGAIN: f64 = 0.25;
 /// Only `old_str` has a mistake.
@@ -119,10 +117,8 @@ pub(super) const NEW_AS_SENT: f64 = 2.0;
 /// A mistake is undone in `new_str` in another way than in `old_str`.
 pub(super) const NEW_OTHERWISE: f64 = 5.0;
 /// A form of `new_str` contradicts what one of both strings shows: the mistake would have changed a
-/// character that is there as it is, or a character is left that is a mistake in `old_str`.
-pub(super) const BARE: f64 = 6.0;
-/// A form leaves a character that only `new_str` has as the mistake writes it.
-pub(super) const LEFT: f64 = 6.0;
+/// character that is there as it is, or a character is left as the mistake writes it.
+pub(super) const CONTRADICTED: f64 = 6.0;
 /// A line of `old_str`, or two neighbours among its words and marks, that a form of `new_str` lacks, and
 /// another has.
 pub(super) const LACKS: f64 = 2.0;
@@ -134,8 +130,6 @@ pub(super) const PART: f64 = 1.5;
 pub(super) const EXTRA: f64 = 9.0;
 /// A line that only the call has.
 pub(super) const MISSING: f64 = 14.0;
-/// A line with other words, or a missing one, at the edge of the call: added.
-pub(super) const EDGE: f64 = 15.0;
 /// The share of a line's evidence that is lost with it: added.
 pub(super) const LOST: f64 = 0.5;
 /// How unlike a comment beside a change may be.

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use super::call::{Call, Fate};
-use super::costs::{COMMENT_EVIDENCE, Difference, LOOSE_EVIDENCE, MARGIN, STALE_SHARE, THRESHOLD};
+use super::costs::{COMMENT_EVIDENCE, Difference, LOOSE_EVIDENCE, MARGIN, STALE_SHARE};
 use super::escape_review::{self, EscapeReview};
 use super::exact::NEAR;
 use super::explain::{Explanation, explain};
@@ -114,7 +114,7 @@ fn explain_reverse(
         |line: &&str| line.contains(is_word_char) && !old_keys.contains(&line_key(line));
     let late = if own.iter().any(has_words) { 0.0 } else { MARGIN };
     let mut list = explain(file, &Rc::new(reading.reversed())).list;
-    list.retain(|e| e.splice.is_some() && e.evidence - e.cost >= THRESHOLD);
+    list.retain(|e| e.splice.is_some() && e.evidence >= e.cost);
     list.into_iter().map(|e| (e.cost + late, e)).collect()
 }
 
@@ -151,8 +151,7 @@ const FAR: usize = 50;
 /// Whether the evidence for an explanation is strong enough.
 fn is_strong(e: &Explanation) -> bool {
     let least = if e.needs_code { LOOSE_EVIDENCE } else { COMMENT_EVIDENCE };
-    e.evidence - e.cost >= THRESHOLD
-        && (!e.is_loose || e.splice.is_none() || e.evidence >= least * e.cost)
+    e.evidence >= e.cost && (!e.is_loose || e.splice.is_none() || e.evidence >= least * e.cost)
 }
 
 /// The laxest difference of an explanation.

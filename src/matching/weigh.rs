@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use super::call::{Call, Fate};
 use super::costs::{
-    AGAIN, Difference, EDGE, EXTRA, IRREGULAR, KEPT_SHARE, LONG_QUOTE, LOST, MISSING,
-    OTHER_COMMENT, PART, PLAIN_SHARE, STALE, STALE_AGAIN, STALE_SHARE, loose_cost,
+    AGAIN, Difference, EXTRA, IRREGULAR, KEPT_SHARE, LONG_QUOTE, LOST, MISSING, OTHER_COMMENT,
+    PART, PLAIN_SHARE, STALE, STALE_AGAIN, STALE_SHARE, loose_cost,
 };
 use super::difference::{difference, has_grown, is_made, is_unknown_comment};
 use super::explain::Explanation;
@@ -231,8 +231,7 @@ impl<'c> Scales<'c> {
         let is_comment = is_unknown_comment(file, call.old[old]);
         let (first, last) = self.edges;
         let is_outside = at < first || at > last;
-        let edge = if is_outside && !is_comment { EDGE } else { 0.0 };
-        let price = loose_cost(is_comment, MISSING) + LOST * self.bits(link) + edge;
+        let price = loose_cost(is_comment, MISSING) + LOST * self.bits(link);
         self.charge_loose(at, price, STALE, !is_comment);
         self.explanation.has_other_text = true;
         let is_cut = match is_comment {
@@ -269,7 +268,7 @@ impl<'c> Scales<'c> {
             false => self.explanation.has_other_text = true,
         }
         let price = match has_other_code {
-            true => Difference::Words.cost() + lost + if is_edge { EDGE } else { 0.0 },
+            true => Difference::Words.cost() + lost,
             false => Difference::Comment.cost() + lost * unlike,
         };
         self.charge_loose(at, price, STALE * unlike, has_other_code);

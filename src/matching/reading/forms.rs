@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::matching::costs::{BARE, LACKS, LEFT, MARGIN, NEW_AS_SENT};
+use crate::matching::costs::{CONTRADICTED, LACKS, MARGIN, NEW_AS_SENT};
 use crate::matching::fold::is_word_char;
 
 /// A form of `new_str`, and what it costs to take it like this.
@@ -58,10 +58,10 @@ impl Signs {
             let [in_old, in_new] = [old, new].map(|seen| seen.written.contains(c));
             let [bare_in_old, bare_in_new] = [old, new].map(|seen| seen.bare.contains(c));
             match undoes(*c) {
-                true if bare_in_old && !in_old || bare_in_new && !bare_in_old => BARE,
-                false if in_new && !bare_in_old && in_old => BARE,
+                true if bare_in_old && !in_old || bare_in_new && !bare_in_old => CONTRADICTED,
+                false if in_new && !bare_in_old && in_old => CONTRADICTED,
                 // Where line breaks are escaped, too, all of the text was.
-                false if in_new && !bare_in_old && old.written.contains(&'\n') => LEFT,
+                false if in_new && !bare_in_old && old.written.contains(&'\n') => CONTRADICTED,
                 false if in_new && !bare_in_old => NEW_AS_SENT,
                 _ => 0.0,
             }
@@ -77,7 +77,7 @@ impl Signs {
         let Self { old, new } = self;
         let is_right = old.written.iter().any(|c| !old.bare.contains(c) && new.bare.contains(c));
         let shares_mistake = !old.written.is_disjoint(&new.written);
-        let left = if shares_mistake && !is_right { LEFT } else { 0.0 };
+        let left = if shares_mistake && !is_right { CONTRADICTED } else { 0.0 };
         let is_guess = self.are_unclear() || self.are_mixed(false);
         Form { price: NEW_AS_SENT + left, is_guess, text: text.to_owned() }
     }

@@ -16,7 +16,7 @@ pub(crate) use line_numbers::{NumberStyle, parse_line_number};
 pub(crate) use wrappers::diff_side;
 pub(super) use wrappers::{StrayMark, is_diff_with_context, is_fence};
 
-use super::costs::{Difference, LEFT};
+use super::costs::{CONTRADICTED, Difference};
 use super::escapes::{self, Escapes};
 use super::fold::is_word_char;
 
@@ -130,7 +130,7 @@ impl Draft {
                 text: keep_shared(sent, &old, &form.text, &more.text),
                 price: form.price
                     + more.price
-                    + if is_spoiled && more.text == form.text { LEFT } else { 0.0 },
+                    + if is_spoiled && more.text == form.text { CONTRADICTED } else { 0.0 },
                 is_guess: form.is_guess || more.is_guess,
             };
             undone.into_iter().map(add).collect()
