@@ -4,8 +4,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::Message;
 use super::message::{LANGUAGE, THEN, Words, said};
-use super::{Message, ModelUse};
 use crate::names::is_default;
 use crate::text::LineSpan;
 
@@ -183,6 +183,36 @@ pub struct Attempt {
     pub outcome: AttemptOutcome,
     /// The reason, in words.
     pub detail: String,
+}
+
+/// What correction by a model cost.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
+#[non_exhaustive]
+pub struct ModelUse {
+    /// Requests sent.
+    pub calls: u32,
+    /// Answers taken from the cache.
+    pub cached: u32,
+    /// Bytes of all prompts.
+    pub prompt_bytes: u64,
+    /// Prompt tokens, by the server's count.
+    pub prompt_tokens: u64,
+    /// Completion tokens, by the server's count.
+    pub completion_tokens: u64,
+    /// Milliseconds spent waiting for the model.
+    pub millis: u64,
+}
+
+impl ModelUse {
+    /// Adds another edit's cost.
+    pub fn add(&mut self, other: &Self) {
+        self.calls += other.calls;
+        self.cached += other.cached;
+        self.prompt_bytes += other.prompt_bytes;
+        self.prompt_tokens += other.prompt_tokens;
+        self.completion_tokens += other.completion_tokens;
+        self.millis += other.millis;
+    }
 }
 
 /// The answer to an edit that is not made. Nothing was written.

@@ -15,14 +15,13 @@ mod verify;
 
 pub(crate) use diff::{file_diff, short_diff, spans_and_diff};
 pub use error::{AskKind, AttemptOutcome, EditCode, Refusal};
-pub(crate) use error::{Attempt, Conflict, Difference, Kept, Near, OutcomeDiff};
+pub(crate) use error::{Attempt, Conflict, Difference, Kept, ModelUse, Near, OutcomeDiff};
 pub use message::Message;
 pub(crate) use message::said;
 pub use path::WorkPath;
 pub(crate) use path::path_of_uri;
 pub(crate) use plan::apply_splices;
 pub use plan::{EditPlan, Splice};
-pub(crate) use report::ModelUse;
 pub use report::{Corrected, Durability, EditReport, Explanation, Verification, WriteMethod};
 pub use request::{EditRequest, Expected};
 pub use rung::{Rewrite, Rung};

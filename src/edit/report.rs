@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::diff::unified_diff;
 use super::spans::{LineShift, Span, before_and_after, line_delta, line_shifts};
 use super::verify::VerifiedEdit;
-use super::{Attempt, Conflict, Kept, Rewrite, Rung, SyntaxCheck};
+use super::{Attempt, Conflict, Kept, ModelUse, Rewrite, Rung, SyntaxCheck};
 use crate::text::tag;
 use crate::text::{
     Content, ContentHash, LineSpan, Snapshot, clip, cut_note, pluralize, quote_name,
@@ -101,36 +101,6 @@ pub struct Corrected {
     pub old_str: String,
     /// The text that replaced it.
     pub new_str: String,
-}
-
-/// What correction by a model cost.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
-#[non_exhaustive]
-pub struct ModelUse {
-    /// Requests sent.
-    pub calls: u32,
-    /// Answers taken from the cache.
-    pub cached: u32,
-    /// Bytes of all prompts.
-    pub prompt_bytes: u64,
-    /// Prompt tokens, by the server's count.
-    pub prompt_tokens: u64,
-    /// Completion tokens, by the server's count.
-    pub completion_tokens: u64,
-    /// Milliseconds spent waiting for the model.
-    pub millis: u64,
-}
-
-impl ModelUse {
-    /// Adds another edit's cost.
-    pub fn add(&mut self, other: &Self) {
-        self.calls += other.calls;
-        self.cached += other.cached;
-        self.prompt_bytes += other.prompt_bytes;
-        self.prompt_tokens += other.prompt_tokens;
-        self.completion_tokens += other.completion_tokens;
-        self.millis += other.millis;
-    }
 }
 
 /// How safely the result is on the disk.
