@@ -124,7 +124,10 @@ impl<'a> Call<'a> {
         };
         let by = new.cast_signed() - old.cast_signed();
         let steps = self.steps(|old, new| old >= from && new >= from);
-        new == 0 && by < 0 && (!steps.contains(&0) || steps.first() == Some(&by))
+        new == 0
+            && by < 0
+            && !steps.is_empty()
+            && (!steps.contains(&0) || steps.first() == Some(&by))
     }
 
     /// By how many columns `new_str` has such pairs of lines deeper than `old_str`.
@@ -170,6 +173,7 @@ impl<'a> Call<'a> {
             is_head(self.old[head].trim())
                 && !self.old[inner].trim_start().starts_with("- ")
                 && old.len() > old_head.len()
+                && old.starts_with(old_head)
                 && old.len() > there.len()
                 && head_there.starts_with(there)
                 && below.is_some_and(|below| depth(below) <= depth(head_there))

@@ -46,6 +46,8 @@ pub(super) fn difference(
         [Difference::LookAlikes, Difference::Spacing, Difference::Punctuation, Difference::Reflow];
     Some(if believed.trim_end() == there.trim_end() {
         Difference::TrailingBlanks
+    } else if believed.trim().is_empty() || there.trim().is_empty() {
+        Difference::Words
     } else if is_damaged(there, believed)
         || call.keeps(link.old.start) && is_damaged(believed, there)
     {
@@ -78,7 +80,10 @@ pub(super) fn is_made(file: &SourceFile<'_>, call: &Call<'_>, place: &Place, lin
     }
     let there = link.text(file).trim();
     let new = call.successor(link.old.start).map(|new| call.new[new].trim());
-    new == Some(there) && there.contains(is_word_char) && !adds_at_edge(file, call, place, link)
+    there != call.old[link.old.start].trim()
+        && new == Some(there)
+        && there.contains(is_word_char)
+        && !adds_at_edge(file, call, place, link)
 }
 
 /// Whether the call adds lines at the edge of the place, beside a line that it changes, and what it replaces
@@ -159,7 +164,7 @@ pub(super) fn is_damaged(line: &str, whole: &str) -> bool {
         }
         lost += 1;
     }
-    line.contains(|c: char| c != DAMAGED && !c.is_whitespace())
+    line.contains(DAMAGED) && line.contains(|c: char| c != DAMAGED && !c.is_whitespace())
 }
 
 /// Whether two lines are comments, or the same code with another comment behind it. A line that is a

@@ -11,6 +11,7 @@ use super::escapes::QUOTES;
 use super::fold::is_word_char;
 use super::indent::{IndentRule, LevelWidths, depth, fit, indent_of};
 use super::made::Made;
+use super::placeholder::is_placeholder;
 use super::places::{Link, LinkKind, Place};
 use super::reading::parse_line_number;
 use super::shape::is_among;
@@ -258,7 +259,7 @@ pub(super) fn elision(call: &Call<'_>, place: &Place) -> bool {
     let is_moved = |old: usize| old < call.old.len() && call.fate(old) == Fate::Moved;
     place.links.iter().filter(|link| link.kind == LinkKind::Elided).any(|link| {
         let Range { start, end } = link.old;
-        let is_lost = |old: usize| !call.keeps(old);
+        let is_lost = |old: usize| is_placeholder(call.old[old]) && !call.keeps(old);
         // What it stands for does not move with the lines around it.
         let moves =
             !link.lines.is_empty() && (start.checked_sub(1).is_some_and(is_moved) || is_moved(end));

@@ -24,7 +24,7 @@ pub(super) fn is_rival(best: &Explanation, e: &Explanation) -> bool {
         let kept = letters(e.reading.old.lines().filter(|line| new.contains(line)));
         e.share * letters(e.reading.old.lines()) >= kept
     };
-    let has_changed = || e.splice.is_none() && has_kept();
+    let has_changed = || e.splice.is_none() && !overlap(&e.lines, &best.lines) && has_kept();
     e.cost < limit || stands_elsewhere(best, e) || has_changed() && is_numbered(best, e)
 }
 
@@ -40,7 +40,9 @@ fn is_numbered(best: &Explanation, e: &Explanation) -> bool {
         return false;
     };
     let is_near = named.saturating_add(NEAR) >= e.lines.start && named < e.lines.end + NEAR;
-    named != best.lines.start && is_near
+    let distance = |e: &Explanation| e.lines.start.abs_diff(named);
+    named != best.lines.start
+        && (e.lines.contains(&named) || is_near && distance(e) < distance(best))
 }
 
 /// Whether the best explanation has to fear a conflict of which little is as quoted.

@@ -80,7 +80,9 @@ pub(super) fn decide(
         let is_around = |lines: &Range<usize>| {
             *lines != made.lines && lines.start <= made.lines.start && made.lines.end <= lines.end
         };
-        let is_whole = |e: &&Explanation| e.splice.is_some() && !e.is_loose;
+        let is_whole = |e: &&Explanation| {
+            e.splice.is_some() && !e.is_loose && !e.differences.contains(&Difference::Elision)
+        };
         found.iter().filter(is_whole).any(|e| is_around(&e.lines))
     };
     let made = readings.iter().flat_map(|reading| explain_reverse(file, reading, readings));

@@ -363,7 +363,7 @@ impl<'c> Scales<'c> {
         };
         let mut links = place.links.iter().zip(&self.differences);
         self.explanation.is_guess |= self.explanation.differences.contains(&Difference::Elision)
-            && links.any(|(link, d)| d.is_some() && stands_elsewhere(link));
+            && links.any(|(link, d)| d.is_some() && link.is_pair() && stands_elsewhere(link));
         if forbidden::elision(call, place) {
             self.forbidden = Some(Forbidden::UnseenLinesGo);
         } else if forbidden::marks(file, call) {

@@ -302,8 +302,10 @@ impl<'p> Writer<'p> {
         let mut out = format!("{to}{}", lines.next()?);
         for line in lines {
             out.push('\n');
-            out.push_str(to);
-            out.push_str(line.strip_prefix(head)?);
+            if !line.trim().is_empty() {
+                out.push_str(to);
+                out.push_str(line.strip_prefix(head)?);
+            }
         }
         (!has_literal).then_some(out)
     }
@@ -423,6 +425,10 @@ impl<'p> Writer<'p> {
         }
         let all_goes = self.above == Status::Deleted && below == Status::Deleted;
         let gap = if all_goes { &[] } else { gap };
+        // New lines wait until the lines that they replace are deleted.
+        if !self.inserts.is_empty() && below == Status::Deleted && gap.is_empty() {
+            return;
+        }
         if below != Status::Deleted && self.inserts.is_empty() {
             self.deleted.clear();
         }

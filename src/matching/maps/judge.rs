@@ -42,7 +42,7 @@ impl<'p> Lines<'p> {
             if !shared.is_empty() {
                 return !shared.iter().any(changes) && new.iter().any(changes);
             }
-            !new.iter().all(|line| line.is_blank) && new.iter().all(|line| loses(line))
+            !new.iter().all(|line| line.is_blank) && new.iter().all(|l| l.is_blank || loses(l))
         })
     }
 

@@ -8,6 +8,7 @@ mod lines;
 
 use super::call::{Call, Fate};
 use super::costs::{Difference, IRREGULAR};
+use super::fold::is_word_char;
 use super::indent::{IndentRule, depth, indent_of};
 use super::margin::belongs_at_margin;
 use super::places::{LinkKind, Place};
@@ -196,8 +197,9 @@ impl<'p> Lines<'p> {
     /// literals are as deep as in the file.
     fn is_in_right_literal(&self, above: Option<&Pair<'p>>, below: Option<&Pair<'p>>) -> bool {
         let near = above.filter(|pair| pair.in_literal).or(below);
+        let has_words = |pair: &Pair<'p>| self.call.old[pair.old].contains(is_word_char);
         below.is_some_and(|pair| pair.in_literal)
             && near.is_some_and(Pair::is_right)
-            && self.pairs.iter().all(|pair| !pair.in_literal || pair.is_right())
+            && self.pairs.iter().all(|pair| !pair.in_literal || !has_words(pair) || pair.is_right())
     }
 }
