@@ -149,6 +149,7 @@ const RUNGS: &[Row] = rows! {
     punctuation: "f('a');\ng();\n", "f(\"a\");\ng();", "f(\"b\");\ng();" => After("punctuation", "f('b');\ng();\n");
     punctuation_stops_at_other_marks: "f('a');\ng();\n", "f('a'):\ng();", "h();" => Refused(EditCode::NoOccurrence);
     reflowed: "call(first,\n     second);\nend();\n", "call(first, second);\nend();", "call(first, second);\nstop();" => After("reflowed", "call(first,\n     second);\nstop();\n");
+    reflowed_and_deeper_keeps_a_blank_line: "foo(a,\n\n  b);\nbar();\n", "foo(a, b);\nbar();\n", "if (x) {\n  foo(a, b);\n  bar();\n}\n" => After("reflowed", "if (x) {\n  foo(a,\n\n    b);\n  bar();\n}\n");
     reflowed_stops_at_words: "call(first,\n     second);\nend();\n", "call(first, other);\nend();", "call(first, third);\nend();" => Refused(EditCode::NoOccurrence);
     elided: "f() {\n\ta(1);\n\tb(2);\n\tc(3);\n}\n", "f() {\n\t// ... existing code ...\n\tc(3);\n}", "f() {\n\t// ... existing code ...\n\tc(4);\n}" => After("elided", "f() {\n\ta(1);\n\tb(2);\n\tc(4);\n}\n");
     elided_stops_where_code_would_go: "f() {\n\ta(1);\n\tb(2);\n}\n", "\ta(1);\n\tb(2);", "\ta(2);\n\t// ... existing code ..." => Refused(EditCode::Omission);
